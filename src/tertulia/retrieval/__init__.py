@@ -1,0 +1,1 @@
+"""Retrieval: the matching score over a memory-mapped index."""
