@@ -53,7 +53,9 @@ class Manifest:
     """What an artefact is and where it came from.
 
     ``files`` maps a path relative to the artefact, with forward slashes, to its entry. ``editable`` names the files that a
-    user may change by hand (such as ``bot.toml``): their digests tell that they were edited, and are no error.
+    user may change by hand (such as ``bot.toml``): that they differ is no error. ``parts`` maps the name of a directory
+    that is an artefact of its own inside this one (a bot's bank) to its digest when this one was made; a part may grow
+    since, and answers for its own files.
     """
 
     kind: str
@@ -70,6 +72,7 @@ class Manifest:
     citation: str | None = None
     files: dict[str, FileEntry] = field(default_factory=dict)
     editable: list[str] = field(default_factory=list)
+    parts: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """The manifest as indented JSON with a fixed order of keys."""
@@ -78,7 +81,7 @@ class Manifest:
     @property
     def digest(self) -> str:
         """One SHA-256 over all file digests: it stands for the artefact where it is an input of another."""
-        listing = {name: entry.sha256 for name, entry in sorted(self.files.items())}
+        listing = {name: entry.sha256 for name, entry in self.files.items()} | self.parts
         return hashlib.sha256(canonical_json(listing).encode()).hexdigest()
 
 
@@ -153,14 +156,15 @@ def create(path: str | Path, manifest: Manifest, *, overwrite: bool = False) -> 
         ``path`` exists and ``overwrite`` is not given, or it is not an artefact.
     """
     target = Path(path)
-    _check_target(target, overwrite)
     target.parent.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(target)
+    _check_target(target, overwrite)
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}.{os.getpid()}.", suffix=".part", dir=target.parent))
     work.chmod(0o755)
     try:
         yield Draft(work, manifest)
-        manifest.files = _entries(work)
+        manifest.parts = {part: read_manifest(work / part).digest for part in _part_names(work)}
+        manifest.files = _entries(work, tuple(manifest.parts))
         write_manifest(work, manifest)
         _put_in_place(work, target, overwrite)
     except BaseException:
@@ -185,10 +189,19 @@ def _check_target(target: Path, overwrite: bool) -> None:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Remove the temporary directories of writers of this artefact that no longer run."""
-    for leftover in target.parent.glob(f".{target.name}.*.part"):
+    """Clear away what writers of this artefact that no longer run have left beside it.
+
+    One that was killed between its two renames has left the old artefact under its ``.old`` name: it is put back.
+    """
+    for leftover in target.parent.iterdir():
+        if not (leftover.name.startswith(f".{target.name}.") and leftover.suffix in {".part", ".old"}):
+            continue
         owner = leftover.name[len(target.name) + 2 :].split(".", 1)[0]
-        if owner.isdigit() and not _is_running(int(owner)):
+        if not owner.isdigit() or _is_running(int(owner)):
+            continue
+        if leftover.suffix == ".old" and not target.exists():
+            os.rename(leftover, target)
+        else:
             shutil.rmtree(leftover, ignore_errors=True)
 
 
@@ -218,11 +231,19 @@ def _put_in_place(work: Path, target: Path, overwrite: bool) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def _entries(directory: Path) -> dict[str, FileEntry]:
-    files = sorted(p for p in directory.rglob("*") if p.is_file() and p.name != MANIFEST)
-    return {
-        file.relative_to(directory).as_posix(): FileEntry(file.stat().st_size, sha256_of(file)) for file in files
-    }
+def _part_names(directory: Path) -> list[str]:
+    return sorted(
+        manifest.parent.relative_to(directory).as_posix()
+        for manifest in directory.rglob(MANIFEST)
+        if manifest.parent != directory
+    )
+
+
+def _entries(directory: Path, parts: tuple[str, ...]) -> dict[str, FileEntry]:
+    """The entries of the files of an artefact, those of its parts left to them."""
+    names = (file.relative_to(directory).as_posix() for file in directory.rglob("*") if file.is_file())
+    own = sorted(name for name in names if name != MANIFEST and not any(name.startswith(f"{part}/") for part in parts))
+    return {name: FileEntry((directory / name).stat().st_size, sha256_of(directory / name)) for name in own}
 
 
 def read_manifest(path: str | Path, kind: str | None = None) -> Manifest:
@@ -253,7 +274,8 @@ def _parse(raw: Mapping[str, Any]) -> Manifest:
         raise ValueError(f"its schema is {raw['schema']}, and this version of Tertulia reads 1; update Tertulia")
     values = {key: value for key, value in raw.items() if key in known}
     files = {str(name): FileEntry(int(e["bytes"]), str(e["sha256"])) for name, e in raw.get("files", {}).items()}
-    for name in files:
+    values["parts"] = {str(name): str(digest) for name, digest in raw.get("parts", {}).items()}
+    for name in (*files, *values["parts"]):
         if name.startswith("/") or ".." in name.split("/"):
             raise ValueError(f"it names a file outside the artefact: {name!r}")
     values["files"] = files
@@ -270,6 +292,8 @@ def verify(path: str | Path, kind: str | None = None, *, digests: bool = True) -
     """
     directory = Path(path)
     manifest = read_manifest(directory, kind)
+    for part in manifest.parts:
+        verify(directory / part, digests=digests)
     for name, entry in manifest.files.items():
         file = directory / name
         if not file.is_file():

@@ -1,0 +1,1 @@
+"""The agent: components in order, a pipeline, a trace of every turn."""
