@@ -11,6 +11,7 @@ __all__ = [
     "ConfigurationError",
     "InputError",
     "MissingExtraError",
+    "NotFoundError",
     "StoreError",
     "TertuliaError",
     "UsageError",
@@ -48,6 +49,10 @@ class TertuliaError(Exception):
 
 class InputError(TertuliaError):
     """A source that cannot be read: missing, malformed, or not in the format that was named."""
+
+
+class NotFoundError(InputError):
+    """There is no conversation, turn, dialogue or bot of that name."""
 
 
 class ArtefactError(TertuliaError):

@@ -1,0 +1,161 @@
+"""Make a bot's directory from corpora and rules."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from tertulia.artefact import Manifest, create, digest_of_path
+from tertulia.bot.config import load_config
+from tertulia.bot.registry import COMPONENTS
+from tertulia.corpus.model import Dialogue
+from tertulia.errors import InputError
+from tertulia.retrieval.matching import MatchingIndex
+
+__all__ = ["BotOptions", "build_bot", "starter_material"]
+
+_COMPONENTS = """
+[[component]]
+kind = "rules"
+threshold = 0.0
+deadline_ms = 500
+path = "rules"
+
+[[component]]
+kind = "matching"
+threshold = {threshold}
+deadline_ms = 1000
+bank = "bank"
+candidates = 10
+tolerance = 0.01
+topic_bonus = 0.02
+
+[[component]]
+kind = "backup"
+threshold = 0.0
+deadline_ms = 500
+path = "backup.txt"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class BotOptions:
+    """What goes into ``bot.toml``, and how the bank is weighed.
+
+    ``scale`` is s of the matching score; ``threshold`` the confidence that a banked response needs.
+    """
+
+    name: str
+    language: str = "en"
+    seed: int = 0
+    scale: float = 1.3
+    threshold: float = 0.5
+    greeting: str = "Hello! I answer from conversations that people once had. What shall we talk about?"
+    openers: list[str] = field(default_factory=list)
+
+
+def starter_material() -> Path:
+    """The folder of the starter's dialogues, rules and backup lines inside the installed package."""
+    return Path(str(resources.files("tertulia.starter")))
+
+
+def build_bot(
+    dialogues: Iterable[Dialogue],
+    path: str | Path,
+    options: BotOptions,
+    *,
+    rules: Path | None = None,
+    backup: Path | None = None,
+    inputs: list[dict[str, Any]] | None = None,
+    command: list[str] | None = None,
+    licence: str | None = None,
+    citation: str | None = None,
+    overwrite: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Manifest:
+    """Build a bot whose bank is the given dialogues; the starter's rules and backup lines are taken where none are given.
+
+    Everything is loaded once before the directory takes its name: a bot that was built can be started.
+
+    Raises
+    ------
+    InputError
+        There is no dialogue with two utterances, or two have the same id.
+    ConfigurationError
+        A rule file or an option does not hold.
+    ArtefactError
+        ``path`` cannot be written.
+    """
+    material = starter_material()
+    rules = material / "rules" if rules is None else rules
+    backup = material / "backup.txt" if backup is None else backup
+    if not rules.is_dir():
+        raise InputError("is not a folder of *.rive files", where=rules)
+    manifest = Manifest(
+        "bot",
+        command=command or [],
+        options={"scale": options.scale, "threshold": options.threshold, "language": options.language},
+        seed=options.seed,
+        inputs=[*(inputs or []), digest_of_path(rules)],
+        licence=licence,
+        citation=citation,
+    )
+    with create(path, manifest, overwrite=overwrite) as draft:
+        (draft.directory / "bot.toml").write_text(_bot_toml(options), encoding="utf-8")
+        shutil.copyfile(backup, draft.directory / "backup.txt")
+        (draft.directory / "rules").mkdir()
+        for file in sorted(rules.glob("*.rive")):
+            shutil.copyfile(file, draft.directory / "rules" / file.name)
+        manifest.editable = ["bot.toml", "backup.txt", *(f"rules/{f.name}" for f in sorted(rules.glob("*.rive")))]
+        # The rules are checked before the work of building the bank begins.
+        _check_components(draft.directory, {"rules", "backup"})
+        with MatchingIndex.build(
+            dialogues,
+            draft.directory / "bank",
+            language=options.language,
+            scale=options.scale,
+            progress=progress,
+            inputs=inputs or [],
+            licence=licence,
+            citation=citation,
+        ) as index:
+            manifest.counts = {key: index.counts[key] for key in ("dialogues", "utterances")}
+            manifest.counts["topics"] = len(index.topics)
+            if not manifest.counts["utterances"]:
+                raise InputError("the corpus has no dialogue to answer from", where=path)
+        _check_components(draft.directory, {"matching"})
+    return manifest
+
+
+def _check_components(directory: Path, kinds: set[str]) -> None:
+    """Load the components of these kinds once, so that what does not hold is said now."""
+    config = load_config(directory)
+    for part in config.components:
+        if part.kind in kinds:
+            COMPONENTS.factory(part.kind).load(config, part.options)
+
+
+def _bot_toml(options: BotOptions) -> str:
+    lines = [
+        "# A bot: its name, and its components in the order in which they are asked. The first candidate that reaches its",
+        "# component's threshold, passes the filter and has not been said before is the reply. Edit freely; errors name the line.",
+        "",
+        "[bot]",
+        f"name = {_toml(options.name)}",
+        f"language = {_toml(options.language)}",
+        f"seed = {options.seed}",
+        'privacy = "standard"',
+        f"greeting = {_toml(options.greeting)}",
+        "openers = [" + ", ".join(_toml(opener) for opener in options.openers) + "]",
+    ]
+    return "\n".join(lines) + "\n" + _COMPONENTS.format(threshold=options.threshold)
+
+
+def _toml(text: str) -> str:
+    # A JSON string is a TOML basic string, but for the one control character that JSON leaves as it is.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,1 @@
+"""The components of the agent, one module each, found through ``tertulia.bot.registry``."""

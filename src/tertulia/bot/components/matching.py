@@ -1,0 +1,69 @@
+"""``matching``: the banked response whose context is most like what the user said."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tertulia.bot.config import BotConfig, OptionReader
+from tertulia.bot.turn import Candidate, DialogueEvidence, Proposal, TurnInput
+from tertulia.errors import ArtefactError
+from tertulia.retrieval.matching import MatchingIndex
+
+__all__ = ["Matching"]
+
+
+class Matching:
+    """Proposes the responses of the bank with the best matching score.
+
+    Among those within ``tolerance`` of the best score the one with the largest norm, which says most, comes first. Until it is
+    calibrated the confidence is min(1, S).
+    """
+
+    kind: ClassVar[str] = "matching"
+
+    def __init__(self, index: MatchingIndex, *, candidates: int, tolerance: float, topic_bonus: float) -> None:
+        self.index = index
+        self._candidates = candidates
+        self._tolerance = tolerance
+        self._bonus = topic_bonus
+
+    @classmethod
+    def load(cls, config: BotConfig, options: OptionReader) -> Matching:
+        """From the index ``bank``, with ``candidates``, ``tolerance`` and ``topic_bonus``."""
+        path = options.path("bank", "bank")
+        index = MatchingIndex.open(path)
+        if index.language != config.language:
+            raise ArtefactError(
+                f"is a bank in the language {index.language!r}; the bot's is {config.language!r}", where=path
+            )
+        return cls(
+            index,
+            candidates=options.integer("candidates", 10, 1, 100),
+            tolerance=options.number("tolerance", 0.01, 0.0, 1.0),
+            topic_bonus=options.number("topic_bonus", 0.02, 0.0, 1.0),
+        )
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics of the bank."""
+        return self.index.topics
+
+    def propose(self, turn: TurnInput) -> Proposal:
+        """The best responses of the bank."""
+        topic = turn.state.topic if turn.state.topic in self.index.topics else None
+        matches = self.index.search(turn.text, turn.state.previous, k=self._candidates, topic=topic, bonus=self._bonus)
+        if not matches:
+            return Proposal(reason="no conversation of the bank shares a word with the message")
+        return Proposal([self._candidate(match) for match in self._order(matches)])
+
+    def _order(self, matches: list[Match]) -> list[Match]:
+        """Those within the tolerance of the best score by norm, largest first, then the others as they come."""
+        floor = matches[0].score - self._tolerance
+        near = sorted((match for match in matches if match.score >= floor), key=lambda match: -match.norm)
+        return near + [match for match in matches if match.score < floor]
+
+    def _candidate(self, match: Match) -> Candidate:
+        dialogue_id, position = self.index.locate(match.number)
+        topic, texts = self.index.dialogue(dialogue_id)
+        evidence = DialogueEvidence(dialogue_id, position, topic, texts[position - 1])
+        return Candidate(texts[position].strip(), min(1.0, match.score), evidence, match.score)

@@ -1,0 +1,44 @@
+"""What happens to a message before any component sees it."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from tertulia.errors import InputError
+
+__all__ = ["LONGEST_MESSAGE", "clean"]
+
+LONGEST_MESSAGE = 4_000
+"""The longest message, in characters; longer ones are refused."""
+
+# Format characters that join letters of some scripts and emoji; all others of their category only hide things.
+_JOINERS = {"\u200c", "\u200d"}
+
+
+def clean(text: str) -> str:
+    """A message as the agent takes it: valid Unicode (NFC), without control characters, outer space removed.
+
+    Line breaks and tabs stay; other control characters, lone surrogates and invisible format characters become nothing.
+    HTML is text like any other.
+
+    Raises
+    ------
+    InputError
+        The message is longer than ``LONGEST_MESSAGE`` or has no visible character.
+    """
+    if len(text) > LONGEST_MESSAGE:
+        raise InputError(
+            f"the message has {len(text):,} characters; the limit is {LONGEST_MESSAGE:,}", hint="say it in parts"
+        )
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    kept = "".join(character for character in text if _is_kept(character))
+    cleaned = unicodedata.normalize("NFC", kept).strip()
+    if not cleaned:
+        raise InputError("the message is empty; expected some text")
+    return cleaned
+
+
+def _is_kept(character: str) -> bool:
+    if character in "\n\t" or character in _JOINERS:
+        return True
+    return unicodedata.category(character) not in {"Cc", "Cf", "Cs"}

@@ -1,0 +1,50 @@
+"""The starter bot: built at its first use from the material in the package, into the user's cache."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from tertulia import __version__
+from tertulia.artefact import MANIFEST, digest_of_path, verify
+from tertulia.bot.build import BotOptions, build_bot, starter_material
+from tertulia.corpus.exchange import ReadOptions, Report
+from tertulia.errors import ArtefactError
+from tertulia.formats.jsonl import JsonLinesFormat
+
+__all__ = ["STARTER", "starter_bot"]
+
+STARTER = BotOptions(
+    name="Sol",
+    threshold=0.45,
+    greeting="Hello, I'm Sol. Pull up a chair: films, food, far-off places, odd facts - what shall we talk about?",
+    openers=[
+        "What's your favourite film?",
+        "I'm hungry, any ideas?",
+        "Tell me a joke",
+        "Let's talk about music",
+        "Where should I travel next?",
+    ],
+)
+
+
+def starter_bot() -> Path:
+    """The directory of the starter bot, built now where it is not there yet or was damaged."""
+    material = starter_material()
+    dialogues = material / "dialogues"
+    inputs = [digest_of_path(dialogues)]
+    key = hashlib.sha256(f"{__version__}\0{digest_of_path(material)['sha256']}\0{STARTER}".encode()).hexdigest()[:12]
+    path = user_cache_path("tertulia") / f"starter-{key}"
+    if (path / MANIFEST).is_file():
+        try:
+            verify(path, "bot")
+        except ArtefactError:
+            pass
+        else:
+            return path
+    records = JsonLinesFormat().read(str(dialogues), Report(), ReadOptions())
+    bank = sorted((record.dialogue for record in records), key=lambda dialogue: dialogue.id)
+    build_bot(bank, path, STARTER, inputs=inputs, command=["tertulia", "chat"], licence="Apache-2.0", overwrite=True)
+    return path

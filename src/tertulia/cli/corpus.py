@@ -1,0 +1,219 @@
+"""``tertulia corpus``: bring corpora in, look at them, take them out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tertulia.cli.output import number, print_json, progress, remark, table
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Import, show, verify and export corpora.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+)
+
+_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
+_Corpus = Annotated[Path, typer.Argument(metavar="DIR", help="The corpus.")]
+_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is at the output path.")]
+
+
+@app.command("import", epilog="Example: tertulia corpus import self-dialogue path/to/self_dialogue_corpus -o sd")
+def import_(
+    format_: Annotated[str, typer.Argument(metavar="FORMAT", help="The source's format; 'formats' lists them.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A path, or for 'log' a database URL.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The corpus to write.")],
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave malformed records out and count them.")] = False,
+    drop_duplicates: Annotated[
+        bool, typer.Option("--drop-duplicates", help="Leave out dialogues whose texts equal those of one before.")
+    ] = False,
+    overwrite: _Overwrite = False,
+    json_: _Json = False,
+) -> None:
+    """Read a corpus in an outside format, say what was odd in it, and write it in Tertulia's shape."""
+    from tertulia.corpus.exchange import Report
+    from tertulia.formats.importing import import_corpus
+
+    report = Report()
+    with progress("reading", unit="bytes") as advance:
+        corpus = import_corpus(
+            format_,
+            source,
+            output,
+            report,
+            skip_bad=skip_bad,
+            drop_duplicates=drop_duplicates,
+            overwrite=overwrite,
+            progress=advance,
+        )
+    if json_:
+        print_json({"corpus": str(output), "counts": corpus.manifest.counts, "report": report.to_json()})
+        return
+    counts = corpus.manifest.counts
+    print(f"{output}: {number(counts['dialogues'])} dialogues, {number(counts['utterances'])} utterances")
+    for title, findings in (("left out", report.skipped), ("kept, but odd", report.noted)):
+        if findings:
+            print(f"\n{title}:")
+            for reason, finding in findings.items():
+                first = f"  (first: {finding.first})" if finding.first else ""
+                print(f"  {number(finding.count):>9}  {reason}{first}")
+
+
+@app.command("export", epilog="Example: tertulia corpus export jsonl sd -o sd.jsonl")
+def export(
+    format_: Annotated[str, typer.Argument(metavar="FORMAT", help="The format to write; 'formats' lists them.")],
+    corpus: _Corpus,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="PATH", help="The file or folder to write.")],
+    overwrite: _Overwrite = False,
+    json_: _Json = False,
+) -> None:
+    """Write a corpus in an outside format; what the format cannot hold is counted."""
+    from tertulia.corpus.exchange import Report
+    from tertulia.formats.importing import export_corpus
+
+    report = Report()
+    with progress("writing", unit="dialogues") as advance:
+        count = export_corpus(format_, corpus, output, report, overwrite=overwrite, progress=advance)
+    if json_:
+        print_json({"output": str(output), "dialogues": count, "report": report.to_json()})
+        return
+    print(f"{output}: {number(count)} dialogues")
+    for reason, finding in report.skipped.items():
+        print(f"  left out: {number(finding.count)} {reason}")
+
+
+@app.command("formats", epilog="Example: tertulia corpus formats")
+def formats(json_: _Json = False) -> None:
+    """List the formats that can be imported and exported."""
+    from tertulia.formats.registry import FORMATS
+
+    parts = [FORMATS.get(name) for name in FORMATS.names()]
+    if json_:
+        print_json({part.name: {"summary": part.summary, "writes": part.writes} for part in parts})
+        return
+    rows = [[part.name, "read, write" if part.writes else "read", part.summary] for part in parts]
+    print(table(["format", "can", "what it is"], rows))
+
+
+@app.command("show", epilog="Example: tertulia corpus show sd 30MVJZJNHN7S6ZBS927OOZDGGV7J9I")
+def show(
+    corpus: _Corpus,
+    dialogue_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="The dialogue; none: the first few.")
+    ] = None,
+    json_: _Json = False,
+) -> None:
+    """Print one dialogue with its annotations, without reading the rest; without an id, say what there is."""
+    from itertools import islice
+
+    from tertulia.corpus.store import Corpus
+    from tertulia.formats.jsonl import record_to_json
+
+    with Corpus(corpus) as opened:
+        if dialogue_id is not None:
+            record = opened.get(dialogue_id)
+            if json_:
+                print_json(record_to_json(record))
+            else:
+                print(_dialogue_text(record))
+            return
+        first = list(islice(opened.records(), 10))
+        if json_:
+            print_json({"dialogues": len(opened), "first": [record.dialogue.id for record in first]})
+            return
+        print(f"{corpus}: {number(len(opened))} dialogues; the first of them:\n")
+        for record in first:
+            dialogue = record.dialogue
+            opening = dialogue.utterances[0].text if dialogue.utterances else "(no utterance)"
+            print(
+                f"{dialogue.id}  {dialogue.domain or ''}  {len(dialogue.utterances)} utterances  {_short(opening, 60)}"
+            )
+        remark(f"\none whole: tertulia corpus show {corpus} {first[0].dialogue.id if first else 'ID'}")
+
+
+@app.command("stats", epilog="Example: tertulia corpus stats sd --json")
+def stats(corpus: _Corpus, json_: _Json = False) -> None:
+    """Count dialogues, utterances, words, speakers, domains, splits and annotation layers."""
+    from tertulia.corpus.statistics import corpus_statistics
+    from tertulia.corpus.store import Corpus
+
+    with Corpus(corpus, check_digests=True) as opened, progress("counting", unit="dialogues") as advance:
+        found = corpus_statistics(opened, advance)
+    if json_:
+        print_json(found)
+        return
+    for name in ("dialogues", "utterances", "words", "speakers"):
+        print(f"{name:<12}{number(found[name]):>14}")
+    for name, what in (("domains", "dialogues"), ("splits", "dialogues"), ("layers", "annotations")):
+        if found[name]:
+            print(f"\n{table([name, what], [[key, number(n)] for key, n in found[name].items()], right={1})}")
+
+
+@app.command("verify", epilog="Example: tertulia corpus verify sd")
+def verify(corpus: _Corpus, json_: _Json = False) -> None:
+    """Check the digests, then recount what the corpus's publication states: published, found, difference."""
+    from tertulia.corpus.store import Corpus
+    from tertulia.formats.publication import verify_corpus
+
+    with Corpus(corpus, check_digests=True) as opened, progress("recounting", unit="dialogues") as advance:
+        found = verify_corpus(opened, advance)
+    if json_:
+        print_json(found)
+        return
+    print(f"{corpus}: every file is as its manifest says")
+    if not found["figures"]:
+        print("No publication is known for its format, so there is nothing to recount.")
+        return
+    print(f"\n{found['publication']}\n")
+    rows = [
+        [f["what"], f["measure"], f["printed"] or number(f["published"]), number(f["found"]), _difference(f)]
+        for f in found["figures"]
+    ]
+    print(table(["what", "measure", "published", "found", "difference"], rows, right={2, 3, 4}))
+    exact = sum(f["difference"] == 0 for f in found["figures"])
+    print(f"\n{exact} of {len(rows)} figures are met exactly.")
+    for line in found["contradictions"]:
+        print(f"The publication contradicts itself: {line}")
+
+
+def _difference(figure: dict[str, Any]) -> str:
+    difference = figure["difference"]
+    return "–" if difference is None else ("0" if difference == 0 else f"{difference:+,}")
+
+
+def _dialogue_text(record: Any) -> str:
+    dialogue = record.dialogue
+    head = [part for part in (dialogue.id, dialogue.domain, dialogue.title, dialogue.split) if part]
+    lines = ["  ·  ".join(head)]
+    if dialogue.started_at:
+        lines.append(f"{dialogue.started_at:%Y-%m-%d %H:%M} UTC")
+    lines.append("")
+    width = max((len(u.speaker) for u in dialogue.utterances), default=0)
+    for utterance in dialogue.utterances:
+        lines.append(f"{utterance.position:>3}  {utterance.speaker:<{width}}  {utterance.text}")
+        lines += [
+            f"{'':>3}  {'':<{width}}    ↳ {note.layer} ({note.annotator}): {_annotation_text(note, utterance.text)}"
+            for note in record.annotations
+            if note.position == utterance.position
+        ]
+    lines += [
+        f"dialogue  {note.layer} ({note.annotator}): {_annotation_text(note, '')}"
+        for note in record.annotations
+        if note.position is None
+    ]
+    if dialogue.attributes:
+        lines += ["", "  ".join(f"{key}={value}" for key, value in sorted(dialogue.attributes.items()))]
+    return "\n".join(lines)
+
+
+def _annotation_text(note: Any, text: str) -> str:
+    answer = " ".join(str(part) for part in (note.label, note.value) if part is not None)
+    span = f" “{text[note.start : note.end]}”" if note.start is not None else ""
+    return f"{answer}{span}"
+
+
+def _short(text: str, length: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,0 +1,111 @@
+"""From an outside format to a corpus on disk, and back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tertulia.artefact import MANIFEST, Manifest, digest_of_path
+from tertulia.corpus.exchange import ReadOptions, Report
+from tertulia.corpus.model import Record
+from tertulia.corpus.store import Corpus, write_corpus
+from tertulia.errors import ArtefactError, ConfigurationError, InputError
+from tertulia.formats.registry import FORMATS
+
+__all__ = ["export_corpus", "import_corpus"]
+
+
+def import_corpus(
+    format_name: str,
+    source: str,
+    output: Path,
+    report: Report,
+    *,
+    skip_bad: bool = False,
+    drop_duplicates: bool = False,
+    overwrite: bool = False,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> Corpus:
+    """Read ``source`` in the named format and write it as the corpus ``output``; ``report`` is filled.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such format.
+    InputError
+        The source does not hold, naming file and line.
+    ArtefactError
+        ``output`` cannot be written.
+    """
+    reader = FORMATS.get(format_name)
+    if output.exists() and not overwrite and (output / MANIFEST).exists():
+        raise ArtefactError("exists already", where=output, hint="--overwrite replaces it")
+    options = ReadOptions(skip_bad, drop_duplicates, progress or (lambda _done, _total: None))
+    path = Path(source)
+    manifest = Manifest(
+        "corpus",
+        command=["tertulia", "corpus", "import", format_name, path.name],
+        options={"skip_bad": skip_bad, "drop_duplicates": drop_duplicates},
+        details={"format": format_name},
+        licence=reader.licence,
+        citation=reader.citation,
+    )
+    records = _reported(reader.read(source, report, options), manifest, report, path)
+    return write_corpus(output, records, manifest, overwrite=overwrite)
+
+
+def _reported(records: Iterator[Record], manifest: Manifest, report: Report, source: Path) -> Iterator[Record]:
+    """The records; after the last, the manifest learns what the reader found and what it has read."""
+    yield from records
+    manifest.report = report.to_json()
+    if source.exists():
+        manifest.inputs = [digest_of_path(source)]
+
+
+def export_corpus(
+    format_name: str,
+    corpus: Path,
+    output: Path,
+    report: Report,
+    *,
+    overwrite: bool = False,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> int:
+    """Write the corpus at ``output`` in the named format, whole or not at all; the number of dialogues.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such format, or it is only read.
+    InputError
+        ``output`` exists, or a dialogue does not fit the format.
+    """
+    writer = FORMATS.get(format_name)
+    if not writer.writes:
+        raise ConfigurationError(f"the format {format_name!r} is read, not written")
+    if output.exists() and not overwrite:
+        raise InputError("exists already", where=output, hint="--overwrite replaces it")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    count = 0
+
+    def counted(records: Iterator[Record], total: int) -> Iterator[Record]:
+        nonlocal count
+        for record in records:
+            count += 1
+            if progress is not None:
+                progress(1, total)
+            yield record
+
+    with (
+        Corpus(corpus, check_digests=True) as opened,
+        tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as work,
+    ):
+        draft = Path(work) / output.name
+        writer.write(counted(opened.records(), len(opened)), str(draft), report)
+        if output.is_dir():
+            shutil.rmtree(output)
+        os.replace(draft, output)
+    return count

@@ -1,0 +1,1 @@
+"""The log: every conversation, turn and rating, in SQLite or PostgreSQL."""
