@@ -168,10 +168,11 @@ class Bot:
         proposal = Proposal()
         try:
             answer: object = part.runner.call(lambda: part.component.propose(turn), config.deadline_ms)
-            if isinstance(answer, Proposal):
+            problem = _problem(answer)
+            if problem is None and isinstance(answer, Proposal):
                 proposal = answer
             else:
-                step.outcome, step.reason = "failed", f"gave a {type(answer).__name__}, which is no proposal"
+                step.outcome, step.reason = "failed", f"gave what is no proposal: {problem}"
         except LateError:
             step.outcome, step.reason = "late", f"did not answer within {config.deadline_ms:g} ms"
         except BusyError as error:
@@ -256,3 +257,17 @@ class Bot:
             index = getattr(part.component, "index", None)
             if index is not None:
                 index.close()
+
+
+def _problem(answer: object) -> str | None:
+    """What keeps a component's answer from being a proposal that can be said, logged and shown; ``None`` for nothing."""
+    if not isinstance(answer, Proposal):
+        return f"a {type(answer).__name__}"
+    for candidate in answer.candidates:
+        if not isinstance(candidate, Candidate) or not isinstance(candidate.evidence, DialogueEvidence | LineEvidence):
+            return f"a candidate that is a {type(candidate).__name__}"
+        if not isinstance(candidate.text, str) or not candidate.text.strip():
+            return "a candidate without text"
+        if not 0.0 <= candidate.confidence <= 1.0:
+            return f"a confidence of {candidate.confidence}"
+    return None

@@ -8,6 +8,7 @@ from tertulia.bot.config import BotConfig, OptionReader
 from tertulia.bot.turn import Candidate, DialogueEvidence, Proposal, TurnInput
 from tertulia.errors import ArtefactError
 from tertulia.retrieval.matching import MatchingIndex
+from tertulia.retrieval.query import Match
 
 __all__ = ["Matching"]
 
