@@ -1,0 +1,129 @@
+// Upper bounds on what a row shares with the query, from its signatures alone. Included once for each processor variant.
+//
+// A signature has one bit for each word of a row, and several words share a bit: where a bit that a query word has is not
+// set, the row has not that word. The heaviest eight bits of the query are looked up in one table of 256 sums, the next
+// eight in another, and the words on all other bits are taken as shared. Bounds are 32-bit floats and rounded up: kUp is
+// far above the error of any sum or product here, so that no bound is ever below the float64 value that it bounds.
+
+namespace tertulia {
+namespace TERTULIA_VARIANT {
+
+constexpr float kUp = 1 + 4e-6f;
+constexpr float kDown = 1 - 4e-6f;
+constexpr int kBits = 64;
+constexpr int kPicked = 8;
+constexpr std::uint8_t kCommonBits = 16;  // as in layout.py
+
+// Brings the bits of a mask together at the low end.
+class Picker {
+public:
+    Picker() = default;
+#ifdef TERTULIA_USE_BMI2
+    explicit Picker(std::uint64_t mask) : mask_(mask) {}
+    unsigned operator()(std::uint64_t bits) const { return static_cast<unsigned>(_pext_u64(bits, mask_)); }
+
+private:
+    std::uint64_t mask_ = 0;
+#else
+    explicit Picker(std::uint64_t mask) {
+        for (int bit = 0; bit < kBits; ++bit) {
+            if (mask >> bit & 1) place_[count_++] = static_cast<std::uint8_t>(bit);
+        }
+    }
+    unsigned operator()(std::uint64_t bits) const {
+        unsigned picked = 0;
+        for (int i = 0; i < count_; ++i) picked |= static_cast<unsigned>(bits >> place_[i] & 1) << i;
+        return picked;
+    }
+
+private:
+    std::uint8_t place_[kPicked] = {};
+    int count_ = 0;
+#endif
+};
+
+// What the query's words weigh on each of the 64 bits.
+struct BitMass {
+    double mass[kBits] = {};
+    std::uint64_t used = 0;
+
+    void add(int bit, double weight) {
+        used |= std::uint64_t{1} << bit;
+        mass[bit] += weight;
+    }
+    double total(std::uint64_t mask) const {
+        double sum = 0;
+        for (int bit = 0; bit < kBits; ++bit) {
+            if (mask >> bit & 1) sum += mass[bit];
+        }
+        return sum;
+    }
+    // The heaviest eight bits of a mask.
+    std::uint64_t heaviest(std::uint64_t mask) const {
+        int bits[kBits], count = 0;
+        for (int bit = 0; bit < kBits; ++bit) {
+            if (mask >> bit & 1) bits[count++] = bit;
+        }
+        const int kept = std::min(count, kPicked);
+        std::partial_sort(bits, bits + kept, bits + count, [this](int a, int b) { return mass[a] > mass[b]; });
+        std::uint64_t chosen = 0;
+        for (int i = 0; i < kept; ++i) chosen |= std::uint64_t{1} << bits[i];
+        return chosen;
+    }
+};
+
+// For each subset of a mask of at most eight bits, the mass on it and `base`.
+class SumTable {
+public:
+    void fill(const BitMass& mass, std::uint64_t mask, double base) {
+        sum_[0] = static_cast<float>(base) * kUp;
+        int size = 1;
+        for (int bit = 0; bit < kBits; ++bit) {
+            if (!(mask >> bit & 1)) continue;
+            const float weight = static_cast<float>(mass.mass[bit]) * kUp;
+            for (int i = 0; i < size; ++i) sum_[size + i] = sum_[i] + weight;
+            size *= 2;
+        }
+    }
+    float operator[](unsigned picked) const { return sum_[picked]; }
+
+private:
+    float sum_[1 << kPicked];
+};
+
+// The words of one text against the first signature of a row: `coarse` takes one look-up, `fine` one more.
+class SignatureBound {
+public:
+    void choose(const BitMass& mass) {
+        heavy_mask = mass.heaviest(mass.used);
+        light_mask = mass.heaviest(mass.used & ~heavy_mask);
+        heavy = Picker(heavy_mask);
+        light = Picker(light_mask);
+    }
+    std::uint64_t heavy_mask = 0, light_mask = 0;
+    Picker heavy, light;
+};
+
+class SharedBound {
+public:
+    void fill(const BitMass& mass, const SignatureBound& masks) {
+        heavy_.fill(mass, masks.heavy_mask, mass.total(mass.used & ~masks.heavy_mask & ~masks.light_mask));
+        light_.fill(mass, masks.light_mask, 0);
+        light_total_ = static_cast<float>(mass.total(masks.light_mask)) * kUp;
+    }
+    float coarse(unsigned heavy) const { return heavy_[heavy] + light_total_; }
+    float fine(unsigned heavy, unsigned light) const { return heavy_[heavy] + light_[light]; }
+
+private:
+    SumTable heavy_, light_;
+    float light_total_ = 0;
+};
+
+// The bit of a word in the second signature, or -1 for a common word, which has none; as in layout.py.
+inline int second_bit(std::uint8_t first_bit, std::uint32_t word) {
+    if (first_bit < kCommonBits) return -1;
+    return static_cast<int>((word * 0x85EBCA6Bu >> 15) % kBits);
+}
+
+}  // namespace TERTULIA_VARIANT
+}  // namespace tertulia

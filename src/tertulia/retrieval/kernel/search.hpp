@@ -1,0 +1,80 @@
+// What a search is given and what it keeps; search_variant.hpp has the search itself, compiled once for each processor.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "segment.hpp"
+
+namespace tertulia {
+
+// A query of more known words, or for more responses, is left to NumPy: it is rare, and its time is in scoring anyway.
+constexpr std::size_t kMostWords = 254;
+constexpr std::size_t kMostResponses = 256;
+
+// A word that the query and a segment share, with its weights to the powers 2, 6 and 8.
+struct QueryWord {
+    std::uint32_t word;
+    double second, sixth, eighth;
+};
+
+struct SegmentQuery {
+    std::vector<QueryWord> words, previous;          // ascending by word
+    std::uint32_t topic_start = 0, topic_end = 0;    // the rows that get the bonus
+};
+
+struct Parameters {
+    double query_norm, bonus, lam;
+};
+
+struct Hit {
+    double score;
+    double norm;  // not computed yet where it is negative: only ties and the final answer need it
+    const Segment* segment;
+    std::uint32_t row;
+};
+
+// The norm of the response's plain weights, added in term order.
+double response_norm(const Segment& segment, std::uint32_t row);
+
+// The best hits so far, sorted: by score and norm descending, then by number ascending.
+class TopK {
+public:
+    explicit TopK(std::size_t k) : k_(k) { hits_.reserve(k); }
+
+    bool full() const { return hits_.size() == k_; }
+    // No response with a lower score can be among the best. 0 until there are k.
+    double threshold() const { return threshold_; }
+    void offer(double score, const Segment& segment, std::uint32_t row);
+    std::vector<Hit>& hits() { return hits_; }
+
+private:
+    static bool better(Hit& a, Hit& b);
+
+    std::size_t k_;
+    std::vector<Hit> hits_;
+    double threshold_ = 0;
+};
+
+// Memory that one thread uses again for each of its searches.
+struct Scratch {
+    // Word number -> place in the query, 0 where the query has not the word; all 0 between searches.
+    std::vector<std::uint8_t> slot, previous_slot;
+};
+
+// Offers every response of the segment that can be among the best. False where the file contradicts itself.
+using SearchFunction = bool (*)(const Segment&, const SegmentQuery&, const Parameters&, TopK&, Scratch&);
+
+namespace baseline {
+bool search_segment(const Segment&, const SegmentQuery&, const Parameters&, TopK&, Scratch&);
+}
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define TERTULIA_HAS_AVX2_VARIANT 1
+namespace avx2 {
+bool search_segment(const Segment&, const SegmentQuery&, const Parameters&, TopK&, Scratch&);
+}
+#endif
+
+}  // namespace tertulia
