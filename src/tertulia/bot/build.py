@@ -35,6 +35,16 @@ candidates = 10
 tolerance = 0.01
 topic_bonus = 0.02
 
+# Only backup lines come after this, and a weaker match is better company than they are.
+[[component]]
+kind = "matching"
+threshold = {last_threshold}
+deadline_ms = 1000
+bank = "bank"
+candidates = 10
+tolerance = 0.01
+topic_bonus = 0.02
+
 [[component]]
 kind = "backup"
 threshold = 0.0
@@ -47,7 +57,8 @@ path = "backup.txt"
 class BotOptions:
     """What goes into ``bot.toml``, and how the bank is weighed.
 
-    ``scale`` is s of the matching score; ``threshold`` the confidence that a banked response needs.
+    ``scale`` is s of the matching score; ``threshold`` the confidence that a banked response needs, ``last_threshold`` the one it
+    needs when only backup lines are left.
     """
 
     name: str
@@ -55,6 +66,7 @@ class BotOptions:
     seed: int = 0
     scale: float = 1.3
     threshold: float = 0.5
+    last_threshold: float = 0.2
     greeting: str = "Hello! I answer from conversations that people once had. What shall we talk about?"
     openers: list[str] = field(default_factory=list)
 
@@ -99,7 +111,7 @@ def build_bot(
     manifest = Manifest(
         "bot",
         command=command or [],
-        options={"scale": options.scale, "threshold": options.threshold, "language": options.language},
+        options={"scale": options.scale, "threshold": options.threshold, "last_threshold": options.last_threshold, "language": options.language},
         seed=options.seed,
         inputs=[*(inputs or []), digest_of_path(rules)],
         licence=licence,
@@ -153,7 +165,9 @@ def _bot_toml(options: BotOptions) -> str:
         f"greeting = {_toml(options.greeting)}",
         "openers = [" + ", ".join(_toml(opener) for opener in options.openers) + "]",
     ]
-    return "\n".join(lines) + "\n" + _COMPONENTS.format(threshold=options.threshold)
+    return "\n".join(lines) + "\n" + _COMPONENTS.format(
+        threshold=options.threshold, last_threshold=options.last_threshold
+    )
 
 
 def _toml(text: str) -> str:

@@ -146,7 +146,7 @@ class Bot:
             number,
             message,
             candidate.text,
-            part.config.name,
+            part.config.kind,
             candidate.confidence,
             candidate.evidence,
             after.topic,

@@ -79,7 +79,8 @@ class TurnInput:
     """What a component may know of a turn.
 
     ``text`` is the user's message, cleaned; ``previous`` what the bot said before it, empty at the start; ``offensive`` whether
-    the filter objects to the message; ``seed`` a number for choices by chance, the same in a replay.
+    the filter objects to the message; ``seed`` a number for choices by chance, the same in a replay. ``shared`` holds work that
+    components of one turn need not do twice; a component writes under its own key.
     """
 
     text: str
@@ -87,6 +88,7 @@ class TurnInput:
     state: State
     offensive: bool
     seed: int
+    shared: dict[str, Any] = field(default_factory=dict)
 
 
 class Component(Protocol):
@@ -139,7 +141,7 @@ class Step:
 
 @dataclass(slots=True)
 class Turn:
-    """One exchange: what the user wrote, what the bot said, and why. ``number`` counts from 1."""
+    """One exchange: what the user wrote, what the bot said, and why. ``number`` counts from 1, ``component`` is a kind."""
 
     number: int
     text: str

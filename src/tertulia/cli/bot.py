@@ -37,6 +37,9 @@ def build(
     threshold: Annotated[
         float, typer.Option("--threshold", min=0, max=1, help="The confidence a banked response needs.")
     ] = 0.5,
+    last_threshold: Annotated[
+        float, typer.Option("--last-threshold", min=0, max=1, help="The same when only backup lines are left.")
+    ] = 0.2,
     scale: Annotated[float, typer.Option("--scale", help="The scale s of the matching score.")] = 1.3,
     seed: Annotated[int, typer.Option("--seed", min=0, help="For choices by chance.")] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is at the output path.")] = False,
@@ -47,7 +50,12 @@ def build(
     from tertulia.bot.build import BotOptions
 
     options = BotOptions(
-        name=name or output.resolve().name, language=language, seed=seed, scale=scale, threshold=threshold
+        name=name or output.resolve().name,
+        language=language,
+        seed=seed,
+        scale=scale,
+        threshold=threshold,
+        last_threshold=last_threshold,
     )
     with progress("building the bank", unit="dialogues") as advance:
         manifest = build_from_corpora(

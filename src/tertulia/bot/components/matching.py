@@ -51,6 +51,14 @@ class Matching:
 
     def propose(self, turn: TurnInput) -> Proposal:
         """The best responses of the bank."""
+        # A bot may ask for matches twice, at a high threshold and later at a low one: the answer is the same.
+        key = f"matching:{self.index.path}:{self._candidates}:{self._tolerance}:{self._bonus}"
+        if key not in turn.shared:
+            turn.shared[key] = self._search(turn)
+        proposal: Proposal = turn.shared[key]
+        return proposal
+
+    def _search(self, turn: TurnInput) -> Proposal:
         topic = turn.state.topic if turn.state.topic in self.index.topics else None
         matches = self.index.search(turn.text, turn.state.previous, k=self._candidates, topic=topic, bonus=self._bonus)
         if not matches:
