@@ -1,6 +1,8 @@
 """The compiled kernel; its source is in ``kernel/``, and ``engine.py`` is the only module that uses it."""
 
-from typing_extensions import Buffer
+from typing import Any
+
+from numpy.typing import NDArray
 
 from tertulia.retrieval.query import Match
 
@@ -14,10 +16,10 @@ class Searcher:
     """The segments of one commit, ready to be searched by many threads."""
 
     def __new__(
-        cls, variant: str, unknown: float, match_type: type[Match], segments: tuple[tuple[Buffer | bool, ...], ...], /
+        cls, variant: str, unknown: float, match_type: type[Match], segments: tuple[tuple[NDArray[Any] | bool, ...], ...], /
     ) -> Searcher: ...
     def search(
-        self, text: str, previous: str, k: int, topic_rows: Buffer | None, bonus: float, lam: float, /
+        self, text: str, previous: str, k: int, topic_rows: NDArray[Any] | None, bonus: float, lam: float, /
     ) -> list[Match] | None:
         """The answer to English texts, or none where it is left to :meth:`search_words` or to NumPy."""
 
@@ -26,7 +28,7 @@ class Searcher:
         words: list[bytes],
         previous: list[bytes],
         k: int,
-        topic_rows: Buffer | None,
+        topic_rows: NDArray[Any] | None,
         bonus: float,
         lam: float,
         /,
