@@ -13,12 +13,11 @@ import uvicorn
 from tertulia.bot.service import Conversations
 from tertulia.errors import ConfigurationError
 from tertulia.web.app import create_app
+from tertulia.web.security import BODY_LIMIT
 
 __all__ = ["run_server"]
 
 _LOOPBACK = ["localhost", "127.0.0.1", "[::1]"]
-# The longest WebSocket message in bytes: a message of the longest length, every character escaped, with room around it.
-_LONGEST_FRAME = 64 * 1024
 
 
 def run_server(
@@ -45,7 +44,7 @@ def run_server(
         app,
         log_level="warning",
         ws="websockets-sansio",
-        ws_max_size=_LONGEST_FRAME,
+        ws_max_size=BODY_LIMIT,
         timeout_graceful_shutdown=5,
         server_header=False,
     )

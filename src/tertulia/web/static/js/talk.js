@@ -1,0 +1,261 @@
+// One conversation: what was said, what is on its way, and how it stands with the server. It knows nothing of the page.
+
+import * as api from "./api.js";
+import { Stream } from "./stream.js";
+
+/** How long the server may take to say that it heard. */
+const HEARING = 8000;
+
+/**
+ * Events, each with a `detail`: `loaded` (the conversation so far), `sending` (a message), `step`, `turn` (a new one),
+ * `unsure` (a message that may not have arrived), `refused` ({text, message, keep}), `topic`, `link` ("up", "down"),
+ * `lost` (there is no such conversation).
+ */
+export class Talk extends EventTarget {
+  id = null;
+  bot;
+  topic = null;
+  turns = [];
+  /** What was sent and not answered: {text, after}; `after` is how many turns there were. */
+  pending = null;
+  #stream = null;
+  #timer = 0;
+  #sync = null;
+  #broken = false;
+  /** How the pending message is travelling just now: "stream", "post", or null where it is not. */
+  #way = null;
+
+  constructor(bot, id = null) {
+    super();
+    this.bot = bot;
+    this.id = id;
+  }
+
+  /** Fetch what was said so far, and connect. */
+  async open() {
+    await this.sync();
+    if (this.id) this.#connect();
+  }
+
+  close() {
+    clearTimeout(this.#timer);
+    this.#stream?.close();
+  }
+
+  /** Say something. Where the server cannot be reached it is kept and offered to be sent again. */
+  async say(text) {
+    this.pending = { text, after: this.turns.length };
+    this.#emit("sending", text);
+    await this.#send();
+  }
+
+  /** Send once more what may not have arrived, unless it did. */
+  async sendAgain() {
+    if (!this.pending) return;
+    this.#emit("sending", this.pending.text);
+    await this.#send();
+  }
+
+  /** Give up on what may not have arrived. */
+  forget() {
+    this.pending = null;
+    this.#keep();
+  }
+
+  async wishTopic(topic) {
+    await this.#start();
+    await api.wishTopic(this.id, topic);
+    this.#setTopic(topic);
+  }
+
+  async rate(number, rating) {
+    const now = await api.rate(this.id, number, rating);
+    const turn = this.turns.find((entry) => entry.turn === number);
+    if (turn) turn.rating = now;
+    return now;
+  }
+
+  explain(number) {
+    return api.explain(this.id, number);
+  }
+
+  /** Bring turns, topic and what is pending in line with the server; calls at the same time share one request. */
+  sync() {
+    this.#sync ??= this.#load().finally(() => {
+      this.#sync = null;
+    });
+    return this.#sync;
+  }
+
+  async #load() {
+    if (!this.id) {
+      this.#emit("loaded", this);
+      return;
+    }
+    let state;
+    try {
+      state = await api.history(this.id);
+    } catch (error) {
+      if (error instanceof api.Refused && error.status === 404) {
+        this.close();
+        this.#emit("lost");
+        return;
+      }
+      this.#emit("link", "down");
+      if (!this.#stream) this.#connect();
+      return;
+    }
+    this.bot = state.bot;
+    this.turns = state.turns;
+    this.#setTopic(state.topic);
+    this.pending ??= this.#kept();
+    this.#emit("loaded", this);
+    if (this.pending) this.#settle();
+  }
+
+  /** After a break: was what we sent answered meanwhile? */
+  #settle() {
+    if (this.#way) return;
+    clearTimeout(this.#timer);
+    const { text, after } = this.pending;
+    if (this.turns.length <= after) {
+      this.#emit("unsure", text);
+      return;
+    }
+    this.forget();
+    const answered = this.turns.slice(after).some((turn) => squeezed(turn.text) === squeezed(text));
+    if (!answered) {
+      this.#emit("refused", { text, message: "The conversation went on in another window; your message was not said.", keep: true });
+    }
+  }
+
+  async #start() {
+    if (this.id) return;
+    const started = await api.start(this.bot);
+    this.id = started.conversation;
+    this.bot = started.bot;
+    this.#emit("started", this.id);
+    this.#connect();
+  }
+
+  async #send() {
+    try {
+      await this.#start();
+      this.#keep();
+      const { text, after } = this.pending;
+      if (this.#stream.send({ type: "say", text, after })) {
+        this.#way = "stream";
+        this.#timer = setTimeout(() => this.#stream.renew(), HEARING);
+        return;
+      }
+      this.#way = "post";
+      this.#take(await api.say(this.id, text, after));
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error) {
+    this.#way = null;
+    clearTimeout(this.#timer);
+    if (!this.pending) return;
+    if (error instanceof api.Refused && error.status === 409) {
+      this.sync();
+    } else if (error instanceof api.Refused && error.status < 500) {
+      const { text } = this.pending;
+      this.forget();
+      this.#emit("refused", { text, message: error.message, keep: true });
+    } else {
+      this.#emit("unsure", this.pending.text, error.message);
+    }
+  }
+
+  #take(turn) {
+    this.#way = null;
+    clearTimeout(this.#timer);
+    this.forget();
+    if (turn.turn !== this.turns.length + 1) {
+      this.sync();
+      return;
+    }
+    this.turns.push(turn);
+    this.#emit("turn", turn);
+    this.#setTopic(turn.topic);
+  }
+
+  #connect() {
+    this.#stream = new Stream(api.streamAddress(this.id), {
+      message: (value) => this.#hear(value),
+      up: () => {
+        this.#emit("link", "up");
+        if (this.#broken) this.sync();
+        this.#broken = false;
+      },
+      down: (wasUp) => this.#drop(wasUp),
+    });
+  }
+
+  /** The connection is lost. What was on its way over it is unsure; what goes by POST is not concerned. */
+  #drop(wasUp) {
+    this.#broken = true;
+    if (wasUp) this.#emit("link", "down");
+    if (this.#way === "stream") {
+      this.#way = null;
+      clearTimeout(this.#timer);
+      this.#emit("unsure", this.pending.text);
+    }
+  }
+
+  #hear(value) {
+    switch (value.type) {
+      case "accepted":
+        clearTimeout(this.#timer);
+        break;
+      case "step":
+        this.#emit("step", value);
+        break;
+      case "reply":
+        this.#take(value);
+        break;
+      case "error":
+        this.#fail(new api.Refused(value.status, value.message));
+        break;
+    }
+  }
+
+  #setTopic(topic) {
+    this.topic = topic;
+    this.#emit("topic", topic);
+  }
+
+  // What is pending outlives a reload of the page, for this conversation and this tab.
+
+  get #key() {
+    return `tertulia.pending.${this.id}`;
+  }
+
+  #keep() {
+    try {
+      if (this.pending) sessionStorage.setItem(this.#key, JSON.stringify(this.pending));
+      else sessionStorage.removeItem(this.#key);
+    } catch {
+      // Storage can be forbidden or full; then a reload forgets it.
+    }
+  }
+
+  #kept() {
+    try {
+      const kept = JSON.parse(sessionStorage.getItem(this.#key));
+      return typeof kept?.text === "string" && Number.isInteger(kept.after) ? kept : null;
+    } catch {
+      return null;
+    }
+  }
+
+  #emit(name, detail, reason) {
+    this.dispatchEvent(Object.assign(new CustomEvent(name, { detail }), { reason }));
+  }
+}
+
+/** The text without repeated spaces: the server may have cleaned what it was sent. */
+const squeezed = (text) => text.replace(/\s+/gu, " ").trim();

@@ -1,0 +1,112 @@
+"""An application over the small bot, and a real server and a real browser for the tests that need them."""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+
+from tertulia.bot.pipeline import Bot
+from tertulia.bot.service import Conversations
+from tertulia.log.store import LogStore
+from tertulia.web.app import create_app
+
+with warnings.catch_warnings():
+    # Newer Starlettes would rather have httpx2 than httpx, and say so at import; either does.
+    warnings.simplefilter("ignore")
+    from fastapi.testclient import TestClient
+
+BROWSER_ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture
+def conversations(small_bot: Path, tmp_path: Path) -> Iterator[Conversations]:
+    conversations = Conversations([Bot(small_bot)], LogStore(f"sqlite:///{tmp_path / 'log.sqlite'}"))
+    yield conversations
+    conversations.close()
+
+
+@pytest.fixture
+def app(conversations: Conversations) -> FastAPI:
+    return create_app(conversations, allowed_hosts=["testserver"])
+
+
+@pytest.fixture
+def client(app: FastAPI) -> Iterator[TestClient]:
+    with TestClient(app) as client:
+        yield client
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@dataclass
+class Server:
+    """``tertulia serve`` in a process of its own; it can be stopped and started again on the same port and log."""
+
+    bot: Path
+    database: Path
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        command = "from tertulia.cli.main import main; main()"
+        arguments = ["serve", "--bot", self.bot, "--database", f"sqlite:///{self.database}", "--port", self.port]
+        self.process = subprocess.Popen([sys.executable, "-c", command, *map(str, arguments)], stderr=subprocess.PIPE)
+        deadline = time.monotonic() + 30
+        while True:
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.url}/api/health", timeout=5):
+                return
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.stop()
+                raise RuntimeError("the server did not come up")
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.communicate()
+            self.process = None
+
+
+@pytest.fixture
+def server(small_bot: Path, tmp_path: Path) -> Iterator[Server]:
+    server = Server(small_bot, tmp_path / "log.sqlite")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a Chromium, by ``CHROMIUM`` or on the path; the test is skipped where there is none."""
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if found is None:
+        pytest.skip("there is no chromium on the path; install it, or name one in CHROMIUM")
+    return found
