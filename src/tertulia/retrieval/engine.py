@@ -128,6 +128,7 @@ def _parts_of(segment: Segment) -> tuple[NDArray[Any] | bool, ...]:
     nothing = np.zeros(0, dtype=np.uint32)
     return (
         segment.row,
+        segment.signature,
         segment.terms,
         segment.context_norm,
         segment.context.first,

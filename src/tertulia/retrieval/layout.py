@@ -11,7 +11,8 @@ array                count     what
 ``word_slot``        power of2 hash table of the words: CRC-32, linear probing, word number + 1, 0 is empty
 ``weight``           V         idf
 ``word_bit``         V         the word's bit in the first signature
-``row``              n + 1     a record a row: two signatures, the reciprocal of ‖row^3‖, where its words begin
+``signature``        n         one bit for each word of the row, several words sharing a bit
+``row``              n + 1     a record a row: a second signature, the reciprocal of ‖row^3‖, where its words begin
 ``term``             P         the words of each row, ascending; 16-bit numbers where they suffice
 ``context_norm``     n         ‖row^3‖
 ``context_*``        V, ...    for each word the rows that have it and a row after them, by ascending ‖row^3‖
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["BLOCK", "ROW", "blocks_of", "row_sums", "segment_arrays", "segment_meta"]
 
 BLOCK = 64
-ROW = np.dtype([("signature", "<u8"), ("second", "<u8"), ("reciprocal", "<f4"), ("first", "<u4")])
+ROW = np.dtype([("second", "<u8"), ("reciprocal", "<f4"), ("first", "<u4")])
 
 # Signature bits: the 64 commonest words share 16, four each, and all others are spread over the 48 that are left.
 _COMMON_WORDS, _COMMON_BITS, _BITS = 64, 16, 64
@@ -89,6 +90,7 @@ def segment_arrays(rows: Rows) -> dict[str, NDArray[Any]]:
         "word_slot": _hash_table(encoded),
         "weight": rows.weights,
         "word_bit": bit,
+        "signature": _signatures(rows, np.uint64(1) << bit.astype(np.uint64)),
         "row": _records(rows, bit, cube_norm),
         "term": rows.terms.astype("<u2" if words <= 1 << 16 else "<u4"),
         "context_norm": cube_norm,
@@ -205,16 +207,21 @@ def _second_bits(words: int) -> NDArray[np.uint64]:
 def _records(rows: Rows, bit: NDArray[np.uint8], cube_norm: NDArray[np.float64]) -> NDArray[Any]:
     count = len(rows.texts)
     records = np.zeros(count + 1, dtype=ROW)
-    first_masks = np.uint64(1) << bit.astype(np.uint64)
     second_masks = np.where(bit < _COMMON_BITS, np.uint64(0), np.uint64(1) << _second_bits(len(bit)))
     records["first"] = rows.first
+    records["second"][:count] = _signatures(rows, second_masks)
+    has_words = cube_norm > 0
+    records["reciprocal"][:count][has_words] = (_ROUND_UP / cube_norm[has_words]).astype(np.float32)
+    return records
+
+
+def _signatures(rows: Rows, masks: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The masks of each row's words together."""
+    signatures = np.zeros(len(rows.texts), dtype="<u8")
     has_words = np.flatnonzero(np.diff(rows.first))
     if len(has_words):
-        starts = rows.first[:-1][has_words]
-        records["signature"][has_words] = np.bitwise_or.reduceat(first_masks[rows.terms], starts)
-        records["second"][has_words] = np.bitwise_or.reduceat(second_masks[rows.terms], starts)
-        records["reciprocal"][has_words] = (_ROUND_UP / cube_norm[has_words]).astype(np.float32)
-    return records
+        signatures[has_words] = np.bitwise_or.reduceat(masks[rows.terms], rows.first[:-1][has_words])
+    return signatures
 
 
 def _hash_table(words: list[bytes]) -> NDArray[np.uint32]:

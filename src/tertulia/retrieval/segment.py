@@ -104,6 +104,7 @@ class Segment:
         self.word_slot: NDArray[np.uint32] = container.array("word_slot", "<u4")
         self.weights: NDArray[np.float64] = container.array("weight", "<f8")
         self.word_bit: NDArray[np.uint8] = container.array("word_bit", np.uint8)
+        self.signature: NDArray[np.uint64] = container.array("signature", "<u8")
         self.row: NDArray[Any] = container.array("row", ROW)
         term_type = "<u2" if container.type_of("term") == np.dtype("<u2") else "<u4"
         self.terms: NDArray[Any] = container.array("term", term_type)
@@ -140,6 +141,7 @@ class Segment:
         self._require(all(isinstance(topic, str) for topic in self.topics), "its topics are not names")
         self._require(len(self._topic_code) == len(self.topics), "a topic stands twice")
         self._require(len(self.row) == self.rows + 1 and len(self.word_bit) == self.words, "its records are cut")
+        self._require(len(self.signature) == self.rows, "its signatures are cut")
         self._require(self._delimits(self.dialogue_row, self.dialogues, self.rows), "its dialogues overlap")
         self._require(
             self._delimits(self.topic_dialogue, len(self.topics) + 1, self.dialogues), "its topics do not fit"

@@ -75,6 +75,12 @@ struct BitMass {
 // For each subset of a mask of at most eight bits, the mass on it and `base`.
 class SumTable {
 public:
+    // The square roots of another table and something more, rounded up.
+    void fill_roots(const SumTable& sums, float more, std::uint64_t mask) {
+        int size = 1;
+        for (std::uint64_t left = mask; left != 0; left &= left - 1) size *= 2;
+        for (int i = 0; i < size; ++i) sum_[i] = std::sqrt(sums.sum_[i] + more) * kUp;
+    }
     void fill(const BitMass& mass, std::uint64_t mask, double base) {
         sum_[0] = static_cast<float>(base) * kUp;
         int size = 1;
@@ -110,6 +116,9 @@ public:
         heavy_.fill(mass, masks.heavy_mask, mass.total(mass.used & ~masks.heavy_mask & ~masks.light_mask));
         light_.fill(mass, masks.light_mask, 0);
         light_total_ = static_cast<float>(mass.total(masks.light_mask)) * kUp;
+    }
+    void fill_roots(SumTable& roots, const SignatureBound& masks) const {
+        roots.fill_roots(heavy_, light_total_, masks.heavy_mask);
     }
     float coarse(unsigned heavy) const { return heavy_[heavy] + light_total_; }
     float fine(unsigned heavy, unsigned light) const { return heavy_[heavy] + light_[light]; }

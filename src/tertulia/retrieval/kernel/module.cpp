@@ -51,7 +51,7 @@ private:
 
 // The arrays of a segment, in the order in which engine.py gives them.
 enum Part {
-    kRow, kTerm, kNorm, kContextFirst, kContextRow, kContextBlock, kContextLeast, kContextMost, kResponseFirst,
+    kRow, kSignature, kTerm, kNorm, kContextFirst, kContextRow, kContextBlock, kContextLeast, kContextMost, kResponseFirst,
     kResponseRow, kResponseBlock, kResponseLeast, kWeight, kWordBit, kWordOffset, kWordBytes, kWordSlot, kDialogueRow,
     kDialogueNumber, kAbsentWords, kDeadDialogues, kParts
 };
@@ -72,7 +72,7 @@ bool fits(const OpenSegment& open) {
                part[first].as<std::uint32_t>()[words] == part[row].count<std::uint32_t>() &&
                part[least].count<float>() >= part[row].count<std::uint32_t>() / tertulia::kBlock;
     };
-    return part[kNorm].count<double>() == rows && part[kWordBit].count<char>() == words &&
+    return part[kNorm].count<double>() == rows && part[kSignature].count<std::uint64_t>() == rows && part[kWordBit].count<char>() == words &&
            part[kWordOffset].count<std::uint32_t>() == words + 1 && slots > 0 && (slots & (slots - 1)) == 0 &&
            part[kDialogueRow].count<std::uint32_t>() == dialogues + 1 &&
            part[kDialogueRow].as<std::uint32_t>()[dialogues] == rows &&
@@ -107,6 +107,7 @@ bool open_segment(PyObject* parts, OpenSegment& open) {
         return false;
     }
     segment.row = part[kRow].as<tertulia::Row>();
+    segment.signature = part[kSignature].as<std::uint64_t>();
     segment.term = part[kTerm].as<void>();
     segment.norm = part[kNorm].as<double>();
     segment.context = {part[kContextFirst].as<std::uint32_t>(), part[kContextRow].as<std::uint32_t>(),

@@ -116,6 +116,7 @@ private:
         }
         masks_.choose(sixth);
         context_bound_.fill(sixth, masks_);
+        context_bound_.fill_roots(context_root_, masks_);
         response_bound_.fill(eighth, masks_);
         previous_masks_.choose(second);
         wider_bound_.fill(second, previous_masks_);
@@ -186,7 +187,10 @@ private:
         const std::uint32_t end = lists.first[word + 1];
         const float* least = lists.least + lists.block[word];
         std::uint32_t responses[kBlock];
+        ask_for_signatures(lists.row + lists.first[word], std::min(kBlock, end - lists.first[word]));
         for (std::uint32_t start = lists.first[word]; start < end; start += kBlock, ++least) {
+            const std::uint32_t next = start + kBlock;
+            if (next < end) ask_for_signatures(lists.row + next, std::min(kBlock, end - next));
             const std::uint32_t count = copy_block(lists.row + start, std::min(kBlock, end - start), ahead, responses);
             std::uint32_t met = 0;
             if (!top_.full()) {
@@ -199,7 +203,7 @@ private:
             const double rest = matching_rest(*least) + wider_rest();
             if ((rest + bonus_) * kSlack < top_.threshold()) break;
             const bool topic_only = rest * kSlack < top_.threshold();
-            score_those_that_may_reach(responses + met, count - met, topic_only);
+            score_those_that_may_reach(responses + met, count - met, topic_only, *least);
         }
     }
 
@@ -224,12 +228,12 @@ private:
             }
             const float enough = static_cast<float>(top_.threshold()) * kDown;
             if (topic_only) count = keep(responses, count, [&](std::uint32_t response) { return in_topic(response); });
-            for (std::uint32_t i = 0; i < count; ++i) prefetch(&segment_.row[responses[i] - 2]);
+            for (std::uint32_t i = 0; i < count; ++i) prefetch(&segment_.signature[responses[i] - 2]);
             const float without = static_cast<float>(matching) * kUp;
             count = keep(responses, count, [&](std::uint32_t response) {
                 return wider_bound(response) + without + bonus_of(response) >= enough;
             });
-            score_those_that_may_reach(responses, count, false);
+            score_those_that_may_reach(responses, count, false, 0);
         }
         ++previous_read_;
     }
@@ -258,12 +262,26 @@ private:
         return kept;
     }
 
-    void score_those_that_may_reach(std::uint32_t* responses, std::uint32_t count, bool topic_only) {
+    // What is read next is asked for ahead, all of a block at once: one wait for memory instead of one each.
+    void ask_for_signatures(const std::uint32_t* row, std::uint32_t count) const {
+        for (std::uint32_t i = 0; i < count; ++i) prefetch(&segment_.signature[row[i]]);
+    }
+
+    // Scores the responses that no bound rules out; their contexts have at least the norm `least`.
+    void score_those_that_may_reach(std::uint32_t* responses, std::uint32_t count, bool topic_only, float least) {
         if (topic_only) count = keep(responses, count, [&](std::uint32_t response) { return in_topic(response); });
-        // All the records are asked for before the first is read: one wait for memory instead of one each.
+        const Left left(*this);
+        const float most_share = least > 0 ? kUp / least : 0;
+        count = keep(responses, count, [&](std::uint32_t response) {
+            const std::uint64_t* signature = segment_.signature + response;
+            const unsigned c = masks_.heavy(signature[-1]), r = masks_.heavy(signature[0]);
+            const float s_c = std::min(context_bound_.coarse(c), left.sixth);
+            const float s_cr = std::min(response_bound_.coarse(r), left.eighth);
+            const float root = std::min(context_root_[c], left.root);
+            const float share = most_share > 0 ? std::min(root * most_share, 1.0f) : 1.0f;
+            return ((s_c + s_cr) * share * inverse_query_norm_ + left.wider) * kUp + bonus_of(response) >= left.enough;
+        });
         for (std::uint32_t i = 0; i < count; ++i) prefetch(&segment_.row[responses[i] - 1]);
-        const Left left{static_cast<float>(sixth_left()) * kUp, static_cast<float>(eighth_left()) * kUp,
-                        static_cast<float>(wider_rest()) * kUp, static_cast<float>(top_.threshold()) * kDown};
         count = keep(responses, count, [&](std::uint32_t response) { return may_reach(response, left); });
         for (std::uint32_t i = 0; i < count; ++i) {
             prefetch(&term_[segment_.row[responses[i] - 1].first]);
@@ -284,29 +302,29 @@ private:
 
     // What words whose lists were not read can add, and the score that is to be reached.
     struct Left {
-        float sixth, eighth, wider, enough;
+        explicit Left(const SegmentSearch& search)
+            : sixth(static_cast<float>(search.sixth_left()) * kUp), root(std::sqrt(sixth) * kUp),
+              eighth(static_cast<float>(search.eighth_left()) * kUp), wider(static_cast<float>(search.wider_rest()) * kUp),
+              enough(static_cast<float>(search.top_.threshold()) * kDown) {}
+        float sixth, root, eighth, wider, enough;
     };
 
     // Whether a response can reach the k-th score, by its signatures; rows met before were scored then.
     bool may_reach(std::uint32_t response, const Left& left) const {
         const Row& context = segment_.row[response - 1];
-        const Row& own = segment_.row[response];
-        const unsigned c = masks_.heavy(context.signature), r = masks_.heavy(own.signature);
+        const std::uint64_t* signature = segment_.signature + response;
         const float bonus = bonus_of(response);
-        float s_c = std::min(context_bound_.coarse(c), left.sixth);
-        float s_cr = std::min(response_bound_.coarse(r), left.eighth);
-        float share = std::min(std::sqrt(s_c) * context.reciprocal * kUp, 1.0f) * inverse_query_norm_;
-        if (((s_c + s_cr) * share + left.wider) * kUp + bonus < left.enough) return false;
-        s_c = std::min(s_c, context_bound_.fine(c, masks_.light(context.signature)));
+        float s_c = std::min(context_bound_.fine(masks_.heavy(signature[-1]), masks_.light(signature[-1])), left.sixth);
         s_c = std::min(s_c, second_table_[second_picker_(context.second)]);
-        s_cr = std::min(s_cr, response_bound_.fine(r, masks_.light(own.signature)));
-        share = std::min(std::sqrt(s_c) * context.reciprocal * kUp, 1.0f) * inverse_query_norm_;
+        const float s_cr =
+            std::min(response_bound_.fine(masks_.heavy(signature[0]), masks_.light(signature[0])), left.eighth);
+        const float share = std::min(std::sqrt(s_c) * context.reciprocal * kUp, 1.0f) * inverse_query_norm_;
         const float wider = has_wider(response) ? std::min(wider_bound(response), left.wider) : 0;
         return ((s_c + s_cr) * share + wider) * kUp + bonus >= left.enough;
     }
 
     float wider_bound(std::uint32_t response) const {
-        const std::uint64_t signature = segment_.row[response - 2].signature;
+        const std::uint64_t signature = segment_.signature[response - 2];
         return wider_bound_.fine(previous_masks_.heavy(signature), previous_masks_.light(signature));
     }
 
@@ -338,7 +356,7 @@ private:
         const double bonus = in_topic(response) ? bonus_ : 0;
         const bool wider = has_wider(response);
         if (top_.full()) {
-            const std::uint64_t signature = segment_.row[response].signature;
+            const std::uint64_t signature = segment_.signature[response];
             const double s_cr = response_bound_.fine(masks_.heavy(signature), masks_.light(signature));
             const double most = (s_c > 0 ? (s_c + s_cr) * root / norms : 0) + (wider ? wider_bound(response) : 0) + bonus;
             if (most * kSlack < top_.threshold()) return;
@@ -371,7 +389,7 @@ private:
     SignatureBound masks_, previous_masks_;
     SharedBound context_bound_, response_bound_, wider_bound_;
     Picker second_picker_;
-    SumTable second_table_;
+    SumTable second_table_, context_root_;
     float inverse_query_norm_ = 0;
 };
 
