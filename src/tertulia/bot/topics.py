@@ -33,7 +33,7 @@ class TopicMap:
     """Finds the topic of a bank that a person's words for it mean."""
 
     def __init__(self, topics: Iterable[str]) -> None:
-        self.topics = sorted(topics)
+        self.topics = sorted(set(topics))
         self._by_name = {fold(topic): topic for topic in self.topics}
         for synonyms in _SYNONYMS:
             present = sorted(synonyms & self._by_name.keys())
