@@ -19,7 +19,7 @@ HEADERS = ["bounds.hpp", "search.hpp", "search_variant.hpp", "segment.hpp", "wor
 FLAGS = (
     ["/std:c++17", "/O2", "/fp:precise"]
     if sys.platform == "win32"
-    else ["-std=c++17", "-O3", "-ffp-contract=off", "-fvisibility=hidden", "-g0"]
+    else ["-std=c++17", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-g0"]
 )
 
 

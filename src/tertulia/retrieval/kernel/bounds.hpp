@@ -2,7 +2,7 @@
 //
 // A signature has one bit for each word of a row, and several words share a bit: where a bit that a query word has is not
 // set, the row has not that word. The heaviest eight bits of the query are looked up in one table of 256 sums, the next
-// eight in another, and the words on all other bits are taken as shared. Bounds are 32-bit floats and rounded up: kUp is
+// eight in another, and the words on all other bits, the lightest, are taken as shared. Bounds are 32-bit floats and rounded up: kUp is
 // far above the error of any sum or product here, so that no bound is ever below the float64 value that it bounds.
 
 namespace tertulia {
@@ -75,13 +75,8 @@ struct BitMass {
 // For each subset of a mask of at most eight bits, the mass on it and `base`.
 class SumTable {
 public:
-    // The square roots of another table and something more, rounded up.
-    void fill_roots(const SumTable& sums, float more, std::uint64_t mask) {
-        int size = 1;
-        for (std::uint64_t left = mask; left != 0; left &= left - 1) size *= 2;
-        for (int i = 0; i < size; ++i) sum_[i] = std::sqrt(sums.sum_[i] + more) * kUp;
-    }
     void fill(const BitMass& mass, std::uint64_t mask, double base) {
+        picker_ = Picker(mask);
         sum_[0] = static_cast<float>(base) * kUp;
         int size = 1;
         for (int bit = 0; bit < kBits; ++bit) {
@@ -91,41 +86,25 @@ public:
             size *= 2;
         }
     }
-    float operator[](unsigned picked) const { return sum_[picked]; }
+    float operator()(std::uint64_t bits) const { return sum_[picker_(bits)]; }
 
 private:
+    Picker picker_;
     float sum_[1 << kPicked];
 };
 
-// The words of one text against the first signature of a row: `coarse` takes one look-up, `fine` one more.
-class SignatureBound {
-public:
-    void choose(const BitMass& mass) {
-        heavy_mask = mass.heaviest(mass.used);
-        light_mask = mass.heaviest(mass.used & ~heavy_mask);
-        heavy = Picker(heavy_mask);
-        light = Picker(light_mask);
-    }
-    std::uint64_t heavy_mask = 0, light_mask = 0;
-    Picker heavy, light;
-};
-
+// What a row with a signature can share, at most.
 class SharedBound {
 public:
-    void fill(const BitMass& mass, const SignatureBound& masks) {
-        heavy_.fill(mass, masks.heavy_mask, mass.total(mass.used & ~masks.heavy_mask & ~masks.light_mask));
-        light_.fill(mass, masks.light_mask, 0);
-        light_total_ = static_cast<float>(mass.total(masks.light_mask)) * kUp;
+    void fill(const BitMass& mass) {
+        const std::uint64_t heavy = mass.heaviest(mass.used), light = mass.heaviest(mass.used & ~heavy);
+        heavy_.fill(mass, heavy, mass.total(mass.used & ~heavy & ~light));
+        light_.fill(mass, light, 0);
     }
-    void fill_roots(SumTable& roots, const SignatureBound& masks) const {
-        roots.fill_roots(heavy_, light_total_, masks.heavy_mask);
-    }
-    float coarse(unsigned heavy) const { return heavy_[heavy] + light_total_; }
-    float fine(unsigned heavy, unsigned light) const { return heavy_[heavy] + light_[light]; }
+    float operator()(std::uint64_t signature) const { return heavy_(signature) + light_(signature); }
 
 private:
     SumTable heavy_, light_;
-    float light_total_ = 0;
 };
 
 // The bit of a word in the second signature, or -1 for a common word, which has none; as in layout.py.

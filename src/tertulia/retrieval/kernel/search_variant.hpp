@@ -23,6 +23,8 @@ constexpr double kSlack = 1 + 1e-9;
 // A list costs at least this many postings, for the cache misses of starting it.
 constexpr double kListCost = 64;
 constexpr std::uint32_t kFirstScored = 16;
+// From this length a list is worth the time that new tables of bounds take.
+constexpr std::uint32_t kLongList = 512;
 
 template <class Term>
 class SegmentSearch {
@@ -34,6 +36,8 @@ public:
         mark_words();
         order_lists();
         fill_bounds();
+        fill_wider_bound();
+        inverse_query_norm_ = parameters.query_norm > 0 ? static_cast<float>(1 / parameters.query_norm) * kUp : 0;
     }
 
     ~SegmentSearch() {
@@ -45,8 +49,7 @@ public:
     SegmentSearch& operator=(const SegmentSearch&) = delete;
 
     bool run() {
-        const std::size_t words = context_order_.size(), previous = previous_order_.size();
-        while (context_read_ < words || previous_read_ < previous) {
+        while (!context_.done() || !wider_.done()) {
             if (top_.full() && (matching_rest() + wider_rest() + bonus_) * kSlack < top_.threshold()) break;
             switch (cheapest_list()) {
                 case kContext: read_context_list(); break;
@@ -77,67 +80,86 @@ private:
         }
     }
 
-    // The heaviest word first, and behind each what it and those after it weigh together.
+    // Lists in the order in which they are read: first those that weigh much for their length. A word can be rare in
+    // general, and so heavy, and common in this bank; its long list comes late, where the norms soon end it.
     void order_lists() {
-        context_order_ = query_.words;
-        previous_order_ = query_.previous;
-        const auto heavier = [](const QueryWord& a, const QueryWord& b) {
-            return a.second != b.second ? a.second > b.second : a.word < b.word;
-        };
-        std::sort(context_order_.begin(), context_order_.end(), heavier);
-        std::sort(previous_order_.begin(), previous_order_.end(), heavier);
-        sixth_left_[context_order_.size()] = eighth_left_[context_order_.size()] = 0;
-        for (std::size_t i = context_order_.size(); i-- > 0;) {
-            sixth_left_[i] = sixth_left_[i + 1] + context_order_[i].sixth;
-            eighth_left_[i] = eighth_left_[i + 1] + context_order_[i].eighth;
-        }
-        second_left_[previous_order_.size()] = 0;
-        for (std::size_t i = previous_order_.size(); i-- > 0;) {
-            second_left_[i] = second_left_[i + 1] + previous_order_[i].second;
-        }
+        const auto context_length = [this](std::uint32_t word) { return segment_.context.length(word); };
+        const auto response_length = [this](std::uint32_t word) { return segment_.response.length(word); };
+        context_.order(query_.words, &QueryWord::sixth, context_length);
+        response_.order(query_.words, &QueryWord::eighth, response_length);
+        wider_.order(query_.previous, &QueryWord::second, context_length);
     }
 
+    // The lists of one kind: the words in the order of reading, and what each and all after it weigh together.
+    struct Reading {
+        std::vector<QueryWord> words;
+        std::vector<double> weight_left;
+        std::size_t read = 0;
+
+        template <class Length>
+        void order(const std::vector<QueryWord>& all, double QueryWord::*weight, Length length) {
+            words = all;
+            const auto value = [&](const QueryWord& word) { return word.*weight / (length(word.word) + kListCost); };
+            std::sort(words.begin(), words.end(), [&](const QueryWord& a, const QueryWord& b) {
+                const double x = value(a), y = value(b);
+                return x != y ? x > y : a.word < b.word;
+            });
+            weight_left.assign(words.size() + 1, 0);
+            for (std::size_t i = words.size(); i-- > 0;) weight_left[i] = weight_left[i + 1] + words[i].*weight;
+        }
+        bool done() const { return read == words.size(); }
+        double left() const { return weight_left[read]; }
+        std::uint32_t next() const { return words[read].word; }
+    };
+
+    // Bounds by signature on what responses share that were not met yet: of words whose lists have not been read.
     void fill_bounds() {
-        BitMass sixth, eighth, second, second_signature;
+        BitMass sixth, eighth, second;
         double in_no_bit = 0;
-        for (const QueryWord& word : query_.words) {
+        for (std::size_t i = context_.read; i < context_.words.size(); ++i) {
+            const QueryWord& word = context_.words[i];
             const std::uint8_t bit = segment_.word_bit[word.word];
             sixth.add(bit, word.sixth);
-            eighth.add(bit, word.eighth);
             const int other = second_bit(bit, word.word);
             if (other < 0) {
                 in_no_bit += word.sixth;
             } else {
-                second_signature.add(other, word.sixth);
+                second.add(other, word.sixth);
             }
         }
-        for (const QueryWord& word : query_.previous) {
-            second.add(segment_.word_bit[word.word], parameters_.lam * word.second);
+        for (std::size_t i = response_.read; i < response_.words.size(); ++i) {
+            eighth.add(segment_.word_bit[response_.words[i].word], response_.words[i].eighth);
         }
-        masks_.choose(sixth);
-        context_bound_.fill(sixth, masks_);
-        context_bound_.fill_roots(context_root_, masks_);
-        response_bound_.fill(eighth, masks_);
-        previous_masks_.choose(second);
-        wider_bound_.fill(second, previous_masks_);
-        const std::uint64_t mask = second_signature.heaviest(second_signature.used);
-        second_picker_ = Picker(mask);
-        second_table_.fill(second_signature, mask, in_no_bit + second_signature.total(second_signature.used & ~mask));
-        inverse_query_norm_ = parameters_.query_norm > 0 ? static_cast<float>(1 / parameters_.query_norm) * kUp : 0;
+        context_bound_.fill(sixth);
+        response_bound_.fill(eighth);
+        const std::uint64_t mask = second.heaviest(second.used);
+        second_bound_.fill(second, mask, in_no_bit + second.total(second.used & ~mask));
+        filled_at_ = context_.read + response_.read;
+    }
+
+    void fill_wider_bound() {
+        BitMass mass;
+        for (const QueryWord& word : query_.previous) {
+            mass.add(segment_.word_bit[word.word], parameters_.lam * word.second);
+        }
+        wider_bound_.fill(mass);
+    }
+
+    // Before a long list the bounds are made anew if lists were read since: fewer words, lower bounds.
+    void refill_bounds(std::uint32_t length) {
+        if (length >= kLongList && filled_at_ != context_.read + response_.read) fill_bounds();
     }
 
     // ---------------------------------------------------------------- bounds on responses not met yet
 
-    double sixth_left() const { return sixth_left_[context_read_]; }
-    double eighth_left() const { return eighth_left_[response_read_]; }
-    double wider_rest() const { return parameters_.lam * second_left_[previous_read_]; }
+    double wider_rest() const { return parameters_.lam * wider_.left(); }
     double matching_rest() const {
-        return context_read_ < context_order_.size() ? (sixth_left() + eighth_left()) / parameters_.query_norm : 0;
+        return context_.done() ? 0 : (context_.left() + response_.left()) / parameters_.query_norm;
     }
 
     // The same where ‖c³‖ is at least `norm`.
     double matching_rest(double norm) const {
-        const double a = sixth_left(), both = a + eighth_left();
+        const double a = context_.left(), both = a + response_.left();
         return norm * norm >= a ? both * std::sqrt(a) / (parameters_.query_norm * norm) : both / parameters_.query_norm;
     }
 
@@ -152,17 +174,16 @@ private:
                 kind = which;
             }
         };
-        const bool contexts_left = context_read_ < context_order_.size();
-        if (contexts_left) {
-            const QueryWord& word = context_order_[context_read_];
+        if (!context_.done()) {
+            const QueryWord& word = context_.words[context_.read];
             consider(kContext, word.sixth / parameters_.query_norm, segment_.context.length(word.word));
-            if (top_.full() && response_read_ < context_order_.size()) {
-                const QueryWord& other = context_order_[response_read_];
+            if (top_.full() && !response_.done()) {
+                const QueryWord& other = response_.words[response_.read];
                 consider(kResponse, other.eighth / parameters_.query_norm, segment_.response.length(other.word));
             }
         }
-        if (previous_read_ < previous_order_.size() && (top_.full() || !contexts_left)) {
-            const QueryWord& word = previous_order_[previous_read_];
+        if (!wider_.done() && (top_.full() || context_.done())) {
+            const QueryWord& word = wider_.words[wider_.read];
             consider(kWider, parameters_.lam * word.second, segment_.context.length(word.word));
         }
         return kind;
@@ -171,15 +192,15 @@ private:
     // ---------------------------------------------------------------- lists
 
     void read_context_list() {
-        const std::uint32_t word = context_order_[context_read_].word;
-        read_by_norm(segment_.context, word, 1);
-        ++context_read_;
+        refill_bounds(segment_.context.length(context_.next()));
+        read_by_norm(segment_.context, context_.next(), 1);
+        ++context_.read;
     }
 
     void read_response_list() {
-        const std::uint32_t word = context_order_[response_read_].word;
-        read_by_norm(segment_.response, word, 0);
-        ++response_read_;
+        refill_bounds(segment_.response.length(response_.next()));
+        read_by_norm(segment_.response, response_.next(), 0);
+        ++response_.read;
     }
 
     // Reads a list by ascending norm of c; the response is `ahead` rows after a row of the list.
@@ -209,10 +230,10 @@ private:
 
     // Reads the list of r_{i-2}: the list of contexts backwards, by descending norm.
     void read_wider_list() {
-        const std::uint32_t word = previous_order_[previous_read_].word;
+        const std::uint32_t word = wider_.next();
         const std::uint32_t begin = segment_.context.first[word], end = segment_.context.first[word + 1];
         const float* most = segment_.context_most + segment_.context.block[word];
-        const double matching = matching_rest(), left = second_left_[previous_read_];
+        const double matching = matching_rest(), left = wider_.left();
         std::uint32_t responses[kBlock];
         for (std::uint32_t block = (end - begin + kBlock - 1) / kBlock; block-- > 0;) {
             const double rest = matching + parameters_.lam * std::min<double>(most[block], left);
@@ -235,7 +256,7 @@ private:
             });
             score_those_that_may_reach(responses, count, false, 0);
         }
-        ++previous_read_;
+        ++wider_.read;
     }
 
     // The responses of a block; a row number that the segment has not ends up in no array.
@@ -271,15 +292,14 @@ private:
     void score_those_that_may_reach(std::uint32_t* responses, std::uint32_t count, bool topic_only, float least) {
         if (topic_only) count = keep(responses, count, [&](std::uint32_t response) { return in_topic(response); });
         const Left left(*this);
-        const float most_share = least > 0 ? kUp / least : 0;
+        const float most_share = least > 0 ? kUp / least : std::numeric_limits<float>::infinity();
         count = keep(responses, count, [&](std::uint32_t response) {
-            const std::uint64_t* signature = segment_.signature + response;
-            const unsigned c = masks_.heavy(signature[-1]), r = masks_.heavy(signature[0]);
-            const float s_c = std::min(context_bound_.coarse(c), left.sixth);
-            const float s_cr = std::min(response_bound_.coarse(r), left.eighth);
-            const float root = std::min(context_root_[c], left.root);
-            const float share = most_share > 0 ? std::min(root * most_share, 1.0f) : 1.0f;
-            return ((s_c + s_cr) * share * inverse_query_norm_ + left.wider) * kUp + bonus_of(response) >= left.enough;
+            const float s_c = std::min(context_bound_(segment_.signature[response - 1]), left.sixth);
+            const float share = std::min(std::sqrt(s_c) * most_share, 1.0f) * inverse_query_norm_;
+            const float enough = left.enough - bonus_of(response);
+            if (((s_c + left.eighth) * share + left.wider) * kUp < enough) return false;
+            const float s_cr = std::min(response_bound_(segment_.signature[response]), left.eighth);
+            return ((s_c + s_cr) * share + left.wider) * kUp >= enough;
         });
         for (std::uint32_t i = 0; i < count; ++i) prefetch(&segment_.row[responses[i] - 1]);
         count = keep(responses, count, [&](std::uint32_t response) { return may_reach(response, left); });
@@ -303,30 +323,26 @@ private:
     // What words whose lists were not read can add, and the score that is to be reached.
     struct Left {
         explicit Left(const SegmentSearch& search)
-            : sixth(static_cast<float>(search.sixth_left()) * kUp), root(std::sqrt(sixth) * kUp),
-              eighth(static_cast<float>(search.eighth_left()) * kUp), wider(static_cast<float>(search.wider_rest()) * kUp),
+            : sixth(static_cast<float>(search.context_.left()) * kUp),
+              eighth(static_cast<float>(search.response_.left()) * kUp),
+              wider(static_cast<float>(search.wider_rest()) * kUp),
               enough(static_cast<float>(search.top_.threshold()) * kDown) {}
-        float sixth, root, eighth, wider, enough;
+        float sixth, eighth, wider, enough;
     };
 
     // Whether a response can reach the k-th score, by its signatures; rows met before were scored then.
     bool may_reach(std::uint32_t response, const Left& left) const {
         const Row& context = segment_.row[response - 1];
-        const std::uint64_t* signature = segment_.signature + response;
         const float bonus = bonus_of(response);
-        float s_c = std::min(context_bound_.fine(masks_.heavy(signature[-1]), masks_.light(signature[-1])), left.sixth);
-        s_c = std::min(s_c, second_table_[second_picker_(context.second)]);
-        const float s_cr =
-            std::min(response_bound_.fine(masks_.heavy(signature[0]), masks_.light(signature[0])), left.eighth);
+        float s_c = std::min(context_bound_(segment_.signature[response - 1]), left.sixth);
+        s_c = std::min(s_c, second_bound_(context.second));
+        const float s_cr = std::min(response_bound_(segment_.signature[response]), left.eighth);
         const float share = std::min(std::sqrt(s_c) * context.reciprocal * kUp, 1.0f) * inverse_query_norm_;
         const float wider = has_wider(response) ? std::min(wider_bound(response), left.wider) : 0;
         return ((s_c + s_cr) * share + wider) * kUp + bonus >= left.enough;
     }
 
-    float wider_bound(std::uint32_t response) const {
-        const std::uint64_t signature = segment_.signature[response - 2];
-        return wider_bound_.fine(previous_masks_.heavy(signature), previous_masks_.light(signature));
-    }
+    float wider_bound(std::uint32_t response) const { return wider_bound_(segment_.signature[response - 2]); }
 
     // The words' weights that a row shares, added in term order; the words it has not add an exact 0.
     double shared(std::uint32_t row, const std::vector<std::uint8_t>& slot, const double* weight) {
@@ -356,8 +372,7 @@ private:
         const double bonus = in_topic(response) ? bonus_ : 0;
         const bool wider = has_wider(response);
         if (top_.full()) {
-            const std::uint64_t signature = segment_.signature[response];
-            const double s_cr = response_bound_.fine(masks_.heavy(signature), masks_.light(signature));
+            const double s_cr = response_bound_(segment_.signature[response]);
             const double most = (s_c > 0 ? (s_c + s_cr) * root / norms : 0) + (wider ? wider_bound(response) : 0) + bonus;
             if (most * kSlack < top_.threshold()) return;
         }
@@ -382,14 +397,10 @@ private:
     bool sound_ = true;
 
     double context_weight_[kMostWords + 1], response_weight_[kMostWords + 1], wider_weight_[kMostWords + 1];
-    std::vector<QueryWord> context_order_, previous_order_;
-    double sixth_left_[kMostWords + 1], eighth_left_[kMostWords + 1], second_left_[kMostWords + 1];
-    std::size_t context_read_ = 0, response_read_ = 0, previous_read_ = 0;
-
-    SignatureBound masks_, previous_masks_;
+    Reading context_, response_, wider_;
     SharedBound context_bound_, response_bound_, wider_bound_;
-    Picker second_picker_;
-    SumTable second_table_, context_root_;
+    SumTable second_bound_;
+    std::size_t filled_at_ = 0;
     float inverse_query_norm_ = 0;
 };
 
