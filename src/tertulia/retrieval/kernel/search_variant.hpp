@@ -292,7 +292,8 @@ private:
     void score_those_that_may_reach(std::uint32_t* responses, std::uint32_t count, bool topic_only, float least) {
         if (topic_only) count = keep(responses, count, [&](std::uint32_t response) { return in_topic(response); });
         const Left left(*this);
-        const float most_share = least > 0 ? kUp / least : std::numeric_limits<float>::infinity();
+        // Not infinite: nothing shared must stay nothing when it is multiplied.
+        const float most_share = least > 0 ? kUp / least : std::numeric_limits<float>::max();
         count = keep(responses, count, [&](std::uint32_t response) {
             const float s_c = std::min(context_bound_(segment_.signature[response - 1]), left.sixth);
             const float share = std::min(std::sqrt(s_c) * most_share, 1.0f) * inverse_query_norm_;
