@@ -123,9 +123,7 @@ def test_a_manifest_of_a_later_schema_is_refused(small_bot: Path, tmp_path: Path
         Bot(path)
 
 
-def test_the_starter_bot_is_built_once_and_mended_when_damaged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_starter_bot_is_built_once_and_mended_when_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     path = starter_bot()
     before = (path / "manifest.json").stat().st_mtime_ns

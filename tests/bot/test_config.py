@@ -29,14 +29,20 @@ def test_a_small_configuration_gets_sensible_defaults(tmp_path: Path) -> None:
 
 
 def test_a_kind_that_stands_twice_gets_two_names(tmp_path: Path) -> None:
-    text = GOOD.replace("[[component]]", '[[component]]\nkind = "matching"\n[[component]]\nkind = "matching"\n[[component]]')
+    text = GOOD.replace(
+        "[[component]]", '[[component]]\nkind = "matching"\n[[component]]\nkind = "matching"\n[[component]]'
+    )
     assert [part.name for part in load_config(write(tmp_path, text)).components] == ["matching", "matching-2", "backup"]
 
 
 @pytest.mark.parametrize(
     ("change", "line", "message"),
     [
-        (('kind = "backup"', 'kind = "oracle"'), 6, "there is no component 'oracle'; there are: backup, matching, rules"),
+        (
+            ('kind = "backup"', 'kind = "oracle"'),
+            6,
+            "there is no component 'oracle'; there are: backup, matching, rules",
+        ),
         (('path = "backup.txt"', 'threshold = "high"'), 7, 'threshold is "high"; expected a number from 0 to 1'),
         (('path = "backup.txt"', "threshold = 1.5"), 7, "threshold is 1.5; expected a number from 0 to 1"),
         (('path = "backup.txt"', "threshold = true"), 7, "threshold is True; expected a number from 0 to 1"),

@@ -28,7 +28,9 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
         parts = ""
         for number, behaviour in enumerate(behaviours):
             BEHAVIOUR[str(number)] = behaviour
-            parts += f'[[component]]\nkind="fake"\nbehaviour="{number}"\nthreshold={threshold}\ndeadline_ms={deadline_ms}\n'
+            parts += (
+                f'[[component]]\nkind="fake"\nbehaviour="{number}"\nthreshold={threshold}\ndeadline_ms={deadline_ms}\n'
+            )
         path = tmp_path / f"bot-{len(bots)}"
         with create(path, Manifest("bot")) as draft:
             (draft.directory / "bot.toml").write_text(f'[bot]\nname="t"\n{parts}[[component]]\nkind="backup"\n')

@@ -180,7 +180,11 @@ def test_why_finds_a_turn_and_its_source(conversations: Conversations, small_bot
         assert found["trace"]["steps"][1]["outcome"] == "replied"
         assert source is not None
         assert source["utterances"][1] == found["reply"]
-    for name, error in ((f"{identifier}/9", NotFoundError), ("nobody/1", NotFoundError), (f"{identifier}/x", InputError)):
+    for name, error in (
+        (f"{identifier}/9", NotFoundError),
+        ("nobody/1", NotFoundError),
+        (f"{identifier}/x", InputError),
+    ):
         with pytest.raises(error):
             find_turn(database, name, small_bot)
     with pytest.raises(StoreError, match="there is no database at this path"):

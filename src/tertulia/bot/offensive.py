@@ -1,0 +1,296 @@
+"""The offensive-language filter, used on what the user says and on every reply before it is said.
+
+It works on words, not on letters: a lexicon of words and phrases (``lexicons/``) is looked up after folding case, accents, widths,
+look-alike letters, digits in place of letters, letters repeated, spaced out or starred. Names and sayings that only look offensive
+stand in the same lexicon as allowed. Its time is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib import resources
+
+from tertulia.errors import ConfigurationError
+
+__all__ = ["OffensiveFilter"]
+
+_ALLOW = "allow"
+_GAP = ".."
+_LONGEST_GAP = 3
+_NEGATIONS = frozenset({"not", "never", "no", "hardly", "isnt", "arent", "aint", "dont", "wasnt", "werent", "nobody"})
+_CONTRACTIONS = {
+    "youre": ("you", "are"),
+    "ur": ("you", "are"),
+    "u": ("you",),
+    "r": ("are",),
+    "im": ("i", "am"),
+    "its": ("it", "is"),
+    "thats": ("that", "is"),
+    "ill": ("i", "will"),
+    "youll": ("you", "will"),
+    "ya": ("you",),
+}
+_LEET = str.maketrans("4@310$57!+", "aaeiosstit")
+# Letters of other alphabets that pass for Latin ones.
+_LOOKALIKES = str.maketrans("аеорсухіјѕһԁӏαεορυκν", "aeopcyxijshdlaeopukv")
+# A word may hold stars and letter-like signs inside, begin with @ or $, and end in two stars or more.
+_WORD = re.compile(r"[@$]?[^\W_]+(?:['’@$!*+]{1,6}[^\W_]+)*(?:\*{2,8})?")
+_CJK_NOISE = re.compile(r"[\W_]+")
+_REPEATED = re.compile(r"(.)\1+")
+_LONGEST_SPACED = 14
+_REMEMBERED = 50_000
+
+
+@dataclass(slots=True)
+class _Lexicon:
+    """The terms of one language, by the ways in which they are found."""
+
+    words: dict[str, str] = field(default_factory=dict)
+    stems: list[tuple[str, str]] = field(default_factory=list)
+    phrases: dict[str, list[tuple[list[frozenset[str] | None], str]]] = field(default_factory=dict)
+    allowed: dict[str, list[list[frozenset[str] | None]]] = field(default_factory=dict)
+    squeezed: dict[str, list[str]] = field(default_factory=dict)
+    by_length: dict[tuple[str, int], list[str]] = field(default_factory=dict)
+    unspaced: dict[str, str] = field(default_factory=dict)
+    unspaced_allowed: list[str] = field(default_factory=list)
+
+
+class OffensiveFilter:
+    """Says whether a text is offensive, and in which way.
+
+    Parameters
+    ----------
+    language:
+        ``en`` or ``zh``; with ``zh`` the English words are objected to as well.
+    extra:
+        Further words or phrases to object to.
+    """
+
+    def __init__(self, language: str = "en", extra: Iterable[str] = ()) -> None:
+        self._lexicon = _Lexicon()
+        for number, line in _lines("en"):
+            _add(self._lexicon, line, f"en.txt:{number}")
+        for term in extra:
+            _add(self._lexicon, f"{' '.join(_plain(term))} | profanity", f"the term {term!r}")
+        if language == "zh":
+            for _, line in _lines("zh"):
+                term, category = (part.strip() for part in line.split("|")[:2])
+                if category == _ALLOW:
+                    self._lexicon.unspaced_allowed.append(term)
+                else:
+                    self._lexicon.unspaced[term] = category
+        self._unspaced = _alternation(self._lexicon.unspaced)
+        self._unspaced_allowed = _alternation(self._lexicon.unspaced_allowed)
+        self._verdicts: dict[str, str | None] = {}
+
+    def objection(self, text: str) -> str | None:
+        """What it objects to (profanity, slur, sexual, violent threat, insult), or ``None``. Never raises."""
+        folded = _fold(text)
+        written = _WORD.findall(folded)
+        words = [word for token in written for word in _expand(token)]
+        exempt = self._exempt(words)
+        found = self._single(words, exempt) or self._phrase(words, exempt) or self._spaced(written)
+        if found is None and self._unspaced is not None:
+            found = self._in_unspaced(folded)
+        return found
+
+    def _single(self, words: list[str], exempt: set[int]) -> str | None:
+        for index, word in enumerate(words):
+            verdict = self._verdict(word)
+            if verdict is not None and index not in exempt:
+                return verdict
+        return None
+
+    def _verdict(self, word: str) -> str | None:
+        """The category of one word by itself; words are remembered, for people use few."""
+        try:
+            return self._verdicts[word]
+        except KeyError:
+            verdict = next((category for form in _readings(word) if (category := self._look_up(form))), None)
+            if len(self._verdicts) < _REMEMBERED:
+                self._verdicts[word] = verdict
+            return verdict
+
+    def _look_up(self, word: str) -> str | None:
+        lexicon = self._lexicon
+        if word in lexicon.words:
+            return lexicon.words[word]
+        if "*" in word:
+            return self._starred(word)
+        for term in lexicon.squeezed.get(_squeeze(word), ()):
+            if _is_stretched(word, term):
+                return lexicon.words[term]
+        return next((category for stem, category in lexicon.stems if stem in word), None)
+
+    def _starred(self, word: str) -> str | None:
+        """``f**k``: a term of that length with those letters in those places."""
+        if sum(c != "*" for c in word) < 1 or word.count("*") > 6 or word[0] == "*":
+            return None
+        pattern = re.compile(re.escape(word).replace(r"\*", "[a-z]"))
+        terms = self._lexicon.by_length.get((word[0], len(word)), ())
+        return next((self._lexicon.words[term] for term in terms if pattern.fullmatch(term)), None)
+
+    def _phrase(self, words: list[str], exempt: set[int]) -> str | None:
+        for index, word in enumerate(words):
+            for pattern, category in self._lexicon.phrases.get(word, ()):
+                end = _match(pattern, words, index)
+                if end is not None and exempt.isdisjoint(range(index, end)):
+                    return category
+        return None
+
+    def _exempt(self, words: list[str]) -> set[int]:
+        """The places of words that stand in an allowed phrase."""
+        places: set[int] = set()
+        for index, word in enumerate(words):
+            for pattern in self._lexicon.allowed.get(word, ()):
+                end = _match(pattern, words, index)
+                if end is not None:
+                    places.update(range(index, end))
+        return places
+
+    def _spaced(self, words: list[str]) -> str | None:
+        """``f u c k`` and ``f.u.c.k``: single letters in a row that spell a term of four letters or more."""
+        run: list[str] = []
+        for word in [*words, ""]:
+            if len(word) == 1:
+                run.append(word)
+                continue
+            letters = "".join(run)
+            for start in range(len(letters) - 3):
+                for end in range(start + 4, min(len(letters), start + _LONGEST_SPACED) + 1):
+                    category = self._lexicon.words.get(letters[start:end])
+                    if category is not None:
+                        return category
+            run = []
+        return None
+
+    def _in_unspaced(self, folded: str) -> str | None:
+        """Chinese: a term anywhere, whatever stands between its characters."""
+        text = _CJK_NOISE.sub("", folded)
+        if self._unspaced_allowed is not None:
+            text = self._unspaced_allowed.sub(" ", text)
+        match = self._unspaced.search(text) if self._unspaced is not None else None
+        return None if match is None else self._lexicon.unspaced[match[0]]
+
+
+def _lines(language: str) -> Iterator[tuple[int, str]]:
+    text = (resources.files("tertulia.bot") / "lexicons" / f"{language}.txt").read_text(encoding="utf-8")
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip() and not line.startswith("#"):
+            yield number, line
+
+
+def _add(lexicon: _Lexicon, line: str, where: str) -> None:
+    """Take one line ``term | category | forms`` into the lexicon."""
+    parts = [part.strip() for part in line.split("|")]
+    if len(parts) not in (2, 3) or not parts[0] or not parts[1]:
+        raise ConfigurationError(f"holds {line!r}; expected 'term | category | forms'", where=where)
+    term, category, forms = parts[0], parts[1], parts[2].split() if len(parts) == 3 else []
+    if " " in term or "/" in term:
+        pattern = [None if word == _GAP else frozenset(word.split("/")) for word in term.split()]
+        for first in pattern[0] or ():
+            if category == _ALLOW:
+                lexicon.allowed.setdefault(first, []).append(pattern)
+            else:
+                lexicon.phrases.setdefault(first, []).append((pattern, category))
+        return
+    if category == _ALLOW:
+        lexicon.allowed.setdefault(term, []).append([frozenset({term})])
+        return
+    if "stem" in forms:
+        lexicon.stems.append((term, category))
+    for form in {term, *_inflected(term, forms)}:
+        lexicon.words[form] = category
+        lexicon.squeezed.setdefault(_squeeze(form), []).append(form)
+        lexicon.by_length.setdefault((form[0], len(form)), []).append(form)
+
+
+def _inflected(term: str, forms: list[str]) -> list[str]:
+    endings: list[str] = []
+    if "noun" in forms or "verb" in forms:
+        endings += ["s", "es"] if term[-1] in "sxzh" else ["s"]
+    if "verb" in forms:
+        endings += ["ing", "in", "ed", "er", "ers"]
+    # "shit" also makes "shitting": a short term doubles its last consonant.
+    doubled = term + term[-1] if len(term) > 2 and term[-1] not in "aeiouyw" and term[-2] in "aeiou" else term
+    dropped = term[:-1] if term.endswith("e") else term
+    vowel_endings = [ending for ending in endings if ending[0] in "ie" and ending != "es"]
+    return [
+        *(term + ending for ending in endings),
+        *(doubled + ending for ending in vowel_endings),
+        *(dropped + ending for ending in vowel_endings),
+    ]
+
+
+def _fold(text: str) -> str:
+    """Case, widths, accents and look-alike letters away."""
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    kept = "".join(c for c in decomposed if unicodedata.category(c) not in {"Mn", "Cf", "Cs"})
+    return kept.translate(_LOOKALIKES)
+
+
+def _plain(text: str) -> list[str]:
+    return [word.replace("'", "").replace("’", "") for word in _WORD.findall(_fold(text))]
+
+
+def _expand(token: str) -> tuple[str, ...]:
+    word = token.replace("'", "").replace("’", "") if "'" in token or "’" in token else token
+    return _CONTRACTIONS.get(word, (word,))
+
+
+def _readings(word: str) -> Iterator[str]:
+    """A word as it stands, and with digits and signs read as the letters they look like."""
+    yield word
+    if not word.isalpha() and any(character.isalpha() for character in word):
+        read = word.translate(_LEET)
+        if read != word:
+            yield read
+            yield word.replace("1", "l").translate(_LEET)
+
+
+def _squeeze(word: str) -> str:
+    return _REPEATED.sub(r"\1", word)
+
+
+def _is_stretched(word: str, term: str) -> bool:
+    """Whether ``word`` is ``term`` with letters repeated: at least as long in every run, and clearly so for short terms."""
+    runs = [(match[0][0], len(match[0])) for match in re.finditer(r"(.)\1*", word)]
+    wanted = [(match[0][0], len(match[0])) for match in re.finditer(r"(.)\1*", term)]
+    if len(runs) != len(wanted) or any(run[1] < want[1] for run, want in zip(runs, wanted, strict=True)):
+        return False
+    # Two of a consonant where one is right is how "assess" differs from a plural: it takes three, or a vowel.
+    longer = [run for run, want in zip(runs, wanted, strict=True) if run[1] > want[1]]
+    return any(count >= 3 or (letter in "aeiou" and len(term) >= 4) for letter, count in longer)
+
+
+def _match(pattern: list[frozenset[str] | None], words: list[str], start: int) -> int | None:
+    """Where a phrase that begins at ``start`` ends, or ``None``; a gap takes up to three words, none of them a negation."""
+    ends = {start}
+    gap = False
+    for part in pattern:
+        if part is None:
+            gap = True
+            continue
+        following: set[int] = set()
+        for end in ends:
+            for place in range(end, min(len(words), end + 1 + (_LONGEST_GAP if gap else 0))):
+                if words[place] in part:
+                    following.add(place + 1)
+                if words[place] in _NEGATIONS:
+                    break
+        if not following:
+            return None
+        ends, gap = following, False
+    if gap:
+        return min(ends) + 1 if min(ends) < len(words) else None
+    return min(ends)
+
+
+def _alternation(terms: Iterable[str]) -> re.Pattern[str] | None:
+    ordered = sorted(terms, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, ordered))) if ordered else None
