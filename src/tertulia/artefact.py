@@ -8,15 +8,21 @@ inputs, options and seed give byte-identical files, the manifest among them: it 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import json
 import os
+import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
+
+if sys.platform != "win32":
+    import fcntl
 
 from tertulia import __version__
 from tertulia.errors import ArtefactError, InputError
@@ -29,15 +35,21 @@ __all__ = [
     "canonical_json",
     "create",
     "digest_of_path",
+    "put_in_place",
     "read_manifest",
     "sha256_of",
     "verify",
+    "work_directory",
     "write_atomically",
     "write_manifest",
 ]
 
 MANIFEST = "manifest.json"
 _CHUNK = 1 << 20
+_SCHEMA = 1
+# Linux: exchange two names in one step (renameat2(2)), relative to the working directory.
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +87,12 @@ class Manifest:
     parts: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        """The manifest as indented JSON with a fixed order of keys."""
-        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+        """The manifest as indented JSON with a fixed order of keys.
+
+        Half a surrogate pair, which a file name that is not UTF-8 leaves in a report, is written as a JSON escape.
+        """
+        text = json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+        return text.encode(errors="backslashreplace").decode()
 
     @property
     def digest(self) -> str:
@@ -99,19 +115,34 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-def digest_of_path(path: Path) -> dict[str, Any]:
-    """What a manifest says of an input: its name, bytes and digest; a directory's digest is over names and digests."""
-    if path.is_dir():
-        if (path / MANIFEST).is_file():
-            manifest = read_manifest(path)
-            total = sum(entry.bytes for entry in manifest.files.values())
-            return {"name": path.name, "kind": manifest.kind, "bytes": total, "sha256": manifest.digest}
-        digest, total = hashlib.sha256(), 0
-        for file in sorted(p for p in path.rglob("*") if p.is_file()):
-            digest.update(f"{file.relative_to(path).as_posix()}\0{sha256_of(file)}\n".encode())
-            total += file.stat().st_size
-        return {"name": path.name, "bytes": total, "sha256": digest.hexdigest()}
-    return {"name": path.name, "bytes": path.stat().st_size, "sha256": sha256_of(path)}
+def digest_of_path(path: Path, *, without: Path | None = None) -> dict[str, Any]:
+    """What a manifest says of an input: its name, bytes and digest; a directory's digest is over names and digests.
+
+    Hidden files and folders are no input, nor is what lies at ``without``: the output may be written inside the input.
+    """
+    name = _utf8(os.path.basename(os.path.abspath(path)))
+    if not path.is_dir():
+        return {"name": name, "bytes": path.stat().st_size, "sha256": sha256_of(path)}
+    with contextlib.suppress(ArtefactError):
+        manifest = read_manifest(path)
+        total = sum(entry.bytes for entry in manifest.files.values())
+        return {"name": name, "kind": manifest.kind, "bytes": total, "sha256": manifest.digest}
+    digest, total = hashlib.sha256(), 0
+    excluded = None if without is None else without.resolve()
+    for relative in sorted(file.relative_to(path) for file in path.rglob("*") if file.is_file()):
+        file = path / relative
+        if any(part.startswith(".") for part in relative.parts) or (
+            excluded and file.resolve().is_relative_to(excluded)
+        ):
+            continue
+        digest.update(os.fsencode(f"{relative.as_posix()}\0{sha256_of(file)}\n"))
+        total += file.stat().st_size
+    return {"name": name, "bytes": total, "sha256": digest.hexdigest()}
+
+
+def _utf8(name: str) -> str:
+    """A file name as text: bytes that are not UTF-8 become replacement characters."""
+    return os.fsencode(name).decode(errors="replace")
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -147,88 +178,179 @@ class Draft:
 def create(path: str | Path, manifest: Manifest, *, overwrite: bool = False) -> Iterator[Draft]:
     """Write an artefact: yields a draft whose directory takes the name ``path`` when the block ends well.
 
-    An existing artefact is replaced only with ``overwrite``, and only at the end; anything else of that name is never
-    replaced. What a killed writer left beside it is removed by the next one.
+    An existing artefact of the same kind is replaced only with ``overwrite``, and only at the end; anything else of that name
+    is never replaced. Where ``path`` is a link, what it points to is replaced. What a killed writer left beside it is removed
+    by the next one.
 
     Raises
     ------
     ArtefactError
-        ``path`` exists and ``overwrite`` is not given, or it is not an artefact.
+        ``path`` exists and ``overwrite`` is not given, or it is not an artefact of this kind, or nothing can be written there.
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _remove_leftovers(target)
-    _check_target(target, overwrite)
-    work = Path(tempfile.mkdtemp(prefix=f".{target.name}.{os.getpid()}.", suffix=".part", dir=target.parent))
-    work.chmod(0o755)
-    try:
+    if target.name in ("", ".."):
+        target = Path(os.path.abspath(target))
+    if target.is_symlink() and target.exists():
+        target = target.resolve()
+    _check_target(target, manifest.kind, overwrite)
+    with work_directory(target) as work:
         yield Draft(work, manifest)
         manifest.parts = {part: read_manifest(work / part).digest for part in _part_names(work)}
         manifest.files = _entries(work, tuple(manifest.parts))
         write_manifest(work, manifest)
-        _put_in_place(work, target, overwrite)
-    except BaseException:
-        shutil.rmtree(work, ignore_errors=True)
-        raise
+        _check_target(target, manifest.kind, overwrite)
+        put_in_place(work, target)
 
 
-def _check_target(target: Path, overwrite: bool) -> None:
+def _check_target(target: Path, kind: str, overwrite: bool) -> None:
     if target.is_symlink() and not target.exists():
         raise ArtefactError("is a link to nothing; expected a path to write to", where=target)
     if not target.exists():
         return
     if not target.is_dir():
         raise ArtefactError("is a file; expected the path of a directory to write", where=target)
-    if (target / MANIFEST).is_file():
-        if not overwrite:
-            raise ArtefactError("exists already", where=target, hint="--overwrite replaces it")
-    elif any(target.iterdir()):
+    if not any(target.iterdir()):
+        return
+    found = _kind_at(target)
+    if found is None:
         raise ArtefactError(
             "exists and is not an artefact of Tertulia, so it is left alone", where=target, hint="name another path"
         )
+    if not overwrite:
+        raise ArtefactError("exists already", where=target, hint="--overwrite replaces it")
+    if found not in ("", kind):
+        raise ArtefactError(
+            f"is a {found}, and a {kind} is to be written, so it is left alone", where=target, hint="name another path"
+        )
+
+
+def _kind_at(directory: Path) -> str | None:
+    """The kind of an artefact; empty where its manifest is damaged beyond reading, ``None`` where it is no artefact.
+
+    Other programs have files named ``manifest.json`` too: one that is whole but names no kind is theirs.
+    """
+    try:
+        value = json.loads((directory / MANIFEST).read_bytes())
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        return None
+    except (ValueError, RecursionError):
+        return ""
+    kind = value.get("kind") if isinstance(value, dict) and "files" in value else None
+    return kind if isinstance(kind, str) else None
+
+
+@contextlib.contextmanager
+def work_directory(target: Path) -> Iterator[Path]:
+    """An empty hidden directory beside ``target`` to write in, removed afterwards unless it has been renamed.
+
+    It is locked while its writer lives, so that the next writer of the same target can tell what a killed one has left, and
+    removes it.
+
+    Raises
+    ------
+    ArtefactError
+        No directory can be made there.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(target)
+        work, lock = _make_locked(target)
+    except OSError as error:
+        raise ArtefactError(f"cannot be written: {error.strerror}", where=target) from None
+    try:
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _make_locked(target: Path) -> tuple[Path, int | None]:
+    while True:
+        work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
+        work.chmod(0o755)
+        lock = _lock(work, wait=True)
+        if work.exists():
+            return work, lock
+        # Another writer took it for a leftover in the moment before it was locked.
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock(directory: Path, *, wait: bool) -> int | None:
+    """Lock a directory until the descriptor is closed or the process ends; ``None`` where that cannot be."""
+    if sys.platform == "win32":
+        return None
+    descriptor = None
+    try:
+        descriptor = os.open(directory, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        if descriptor is not None:
+            os.close(descriptor)
+        return None
+    return descriptor
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Clear away what writers of this artefact that no longer run have left beside it.
+    """Clear away what writers of this target that no longer run have left beside it.
 
     One that was killed between its two renames has left the old artefact under its ``.old`` name: it is put back.
     """
-    for leftover in target.parent.iterdir():
-        if not (leftover.name.startswith(f".{target.name}.") and leftover.suffix in {".part", ".old"}):
+    leftover = re.compile(rf"\.{re.escape(target.name)}\.[^.]+\.(part|old)")
+    for path in target.parent.iterdir():
+        if not leftover.fullmatch(path.name) or path.is_symlink() or not path.is_dir():
             continue
-        owner = leftover.name[len(target.name) + 2 :].split(".", 1)[0]
-        if not owner.isdigit() or _is_running(int(owner)):
+        lock = _lock(path, wait=False)
+        if lock is None:
             continue
-        if leftover.suffix == ".old" and not target.exists():
-            os.rename(leftover, target)
+        try:
+            if path.suffix == ".old" and not target.exists():
+                os.rename(path, target)
+            else:
+                shutil.rmtree(path, ignore_errors=True)
+        finally:
+            os.close(lock)
+
+
+def put_in_place(work: Path, target: Path) -> None:
+    """Give what has been written at ``work`` the name ``target``, in one step; what was there before is removed.
+
+    Where the system cannot exchange two names there are two renames: a crash between them leaves the old under a ``.old``
+    name beside the target, from where the next writer puts it back.
+    """
+    try:
+        if not target.exists() or (work.is_file() and target.is_file()):
+            os.replace(work, target)
+        elif _exchange(work, target):
+            _remove(work)
         else:
-            shutil.rmtree(leftover, ignore_errors=True)
+            aside = target.with_name(f".{target.name}.{os.getpid()}.old")
+            os.rename(target, aside)
+            try:
+                os.rename(work, target)
+            except BaseException:
+                os.rename(aside, target)
+                raise
+            _remove(aside)
+    except OSError as error:
+        raise ArtefactError(f"cannot be put in place: {error.strerror}", where=target) from None
 
 
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two paths exchange what they name, atomically; whether this system and file system could."""
+    rename = getattr(ctypes.CDLL(None), "renameat2", None) if sys.platform == "linux" else None
+    if rename is None:
         return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _put_in_place(work: Path, target: Path, overwrite: bool) -> None:
-    _check_target(target, overwrite)
-    if not target.exists():
-        os.rename(work, target)
-        return
-    # Two renames: between them a crash leaves the old artefact whole under its ".old" name.
-    aside = work.with_suffix(".old")
-    os.rename(target, aside)
-    try:
-        os.rename(work, target)
-    except BaseException:
-        os.rename(aside, target)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
+    done: int = rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE)
+    return done == 0
 
 
 def _part_names(directory: Path) -> list[str]:
@@ -257,29 +379,67 @@ def read_manifest(path: str | Path, kind: str | None = None) -> Manifest:
     try:
         raw = json.loads(file.read_text(encoding="utf-8"))
         manifest = _parse(raw)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ArtefactError(f"is not a manifest of Tertulia: {error}", where=file) from None
     if kind is not None and manifest.kind != kind:
         raise ArtefactError(f"is a {manifest.kind}; expected a {kind}", where=directory)
     return manifest
 
 
-def _parse(raw: Mapping[str, Any]) -> Manifest:
-    known = set(Manifest.__dataclass_fields__)
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "kind": str,
+    "schema": int,
+    "tertulia": str,
+    "command": list,
+    "options": dict,
+    "seed": (int, type(None)),
+    "inputs": list,
+    "counts": dict,
+    "report": dict,
+    "details": dict,
+    "licence": (str, type(None)),
+    "citation": (str, type(None)),
+    "files": dict,
+    "editable": list,
+    "parts": dict,
+}
+
+
+def _parse(raw: Any) -> Manifest:
+    """A manifest from what its JSON holds; a ``ValueError`` says what is wrong with it."""
     if not isinstance(raw, Mapping) or "kind" not in raw:
         raise ValueError("it names no kind")
-    if not isinstance(raw["kind"], str) or not isinstance(raw.get("schema", 1), int):
-        raise ValueError("kind must be text and schema a number")
-    if raw.get("schema", 1) > 1:
-        raise ValueError(f"its schema is {raw['schema']}, and this version of Tertulia reads 1; update Tertulia")
-    values = {key: value for key, value in raw.items() if key in known}
-    files = {str(name): FileEntry(int(e["bytes"]), str(e["sha256"])) for name, e in raw.get("files", {}).items()}
-    values["parts"] = {str(name): str(digest) for name, digest in raw.get("parts", {}).items()}
-    for name in (*files, *values["parts"]):
-        if name.startswith("/") or ".." in name.split("/"):
-            raise ValueError(f"it names a file outside the artefact: {name!r}")
-    values["files"] = files
+    if raw.get("schema", _SCHEMA) != _SCHEMA:
+        raise ValueError(
+            f"its schema is {raw['schema']!r}, and this version of Tertulia reads {_SCHEMA}; another version wrote it"
+        )
+    values = {key: value for key, value in raw.items() if key in _TYPES}
+    for key, value in values.items():
+        if not isinstance(value, _TYPES[key]):
+            raise ValueError(f"its {key} holds {str(value)[:40]!r}")
+    for key in ("command", "editable"):
+        if not all(isinstance(item, str) for item in values.get(key, [])):
+            raise ValueError(f"its {key} holds something that is not text")
+    if not all(isinstance(item, dict) for item in values.get("inputs", [])):
+        raise ValueError("its inputs are not objects")
+    values["files"] = {_inside(name): _entry(name, entry) for name, entry in values.get("files", {}).items()}
+    values["parts"] = {_inside(name): str(digest) for name, digest in values.get("parts", {}).items()}
     return Manifest(**values)
+
+
+def _inside(name: str) -> str:
+    """A name in a manifest, which must lie inside the artefact and be written in its one plain form."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or path.as_posix() != name or name == ".":
+        raise ValueError(f"it names a file outside the artefact: {name!r}")
+    return name
+
+
+def _entry(name: str, entry: Any) -> FileEntry:
+    size, sha256 = (entry.get("bytes"), entry.get("sha256")) if isinstance(entry, dict) else (None, None)
+    if not isinstance(size, int) or not isinstance(sha256, str):
+        raise ValueError(f"its entry of {name!r} has no bytes and sha256")
+    return FileEntry(size, sha256)
 
 
 def verify(path: str | Path, kind: str | None = None, *, digests: bool = True) -> Manifest:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tertulia.corpus.model import Record
 from tertulia.errors import InputError
 
-__all__ = ["Finding", "Format", "ReadOptions", "Report"]
+__all__ = ["Finding", "Format", "ReadOptions", "Report", "SeenTexts"]
 
 
 @dataclass(slots=True)
@@ -35,11 +36,25 @@ class Report:
         """Count something odd that was kept."""
         _count(self.noted, reason, where, count)
 
-    def bad(self, error: InputError, options: ReadOptions) -> None:
-        """A malformed record: raised as it is, or left out and counted when bad records are to be skipped."""
+    def bad(self, error: InputError, options: ReadOptions, where: str) -> None:
+        """A malformed record: raised as it is, or left out and counted when bad records are to be skipped.
+
+        ``where`` is the place within the source; the error names it from the working directory, which a manifest must not.
+        """
         if not options.skip_bad:
             raise error
-        self.skip("malformed records", error.one_line())
+        self.skip("malformed records", f"{where}: {error.message}")
+
+    def is_duplicate(self, texts: Sequence[str], seen: SeenTexts, options: ReadOptions, where: str) -> bool:
+        """Whether a dialogue is to be dropped as the duplicate of one before; a duplicate is counted either way."""
+        if not seen.again(texts):
+            return False
+        reason = "exact duplicates of another conversation"
+        if options.drop_duplicates:
+            self.skip(reason, where)
+        else:
+            self.note(reason, where)
+        return options.drop_duplicates
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values."""
@@ -69,6 +84,27 @@ class ReadOptions:
     skip_bad: bool = False
     drop_duplicates: bool = False
     progress: Callable[[int, int | None], None] = lambda _done, _total: None
+
+
+class SeenTexts:
+    """Remembers dialogues by their texts, 16 bytes each."""
+
+    def __init__(self) -> None:
+        self._seen: set[bytes] = set()
+
+    def again(self, texts: Sequence[str]) -> bool:
+        """Whether these texts have come before; without any text never."""
+        if not texts:
+            return False
+        digest = hashlib.blake2b(digest_size=16)
+        for text in texts:
+            encoded = text.encode(errors="surrogatepass")
+            digest.update(b"%d:" % len(encoded))
+            digest.update(encoded)
+        key = digest.digest()
+        known = key in self._seen
+        self._seen.add(key)
+        return known
 
 
 class Format(Protocol):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import heapq
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from tertulia.artefact import Manifest, create, verify
 from tertulia.corpus.model import Dialogue, Record
@@ -19,6 +19,8 @@ __all__ = ["KIND", "Corpus", "CorpusWriter", "write_corpus"]
 KIND = "corpus"
 # Records wait in memory until this many characters of text; then they are sorted and written as a run.
 _RUN_CHARACTERS = 64_000_000
+# So many runs at most are merged at a time, each holding one row group of each table in memory and three files open.
+_FAN_IN = 16
 
 
 class Corpus:
@@ -83,6 +85,7 @@ class CorpusWriter:
         self._waiting: list[Record] = []
         self._characters = 0
         self._runs: list[Path] = []
+        self._run_count = 0
         self._writer: TableWriter | None = None
         self._last_id: str | None = None
         self.dialogues = 0
@@ -95,8 +98,11 @@ class CorpusWriter:
         self.dialogues += 1
         self.utterances += len(record.dialogue.utterances)
         self.annotations += len(record.annotations)
-        self._characters += 500 + 100 * len(record.annotations)
-        self._characters += sum(len(utterance.text) + 200 for utterance in record.dialogue.utterances)
+        self._characters += 500 + _size(record.dialogue.attributes)
+        self._characters += sum(
+            len(utterance.text) + 200 + _size(utterance.attributes) for utterance in record.dialogue.utterances
+        )
+        self._characters += sum(100 + len(note.label or "") + _size(note.attributes) for note in record.annotations)
         if self._characters >= self._limit:
             self._write_run()
 
@@ -118,50 +124,71 @@ class CorpusWriter:
     def _start_run(self) -> None:
         if self._writer is not None:
             self._writer.close()
-        run = self._directory / f".run-{len(self._runs):05d}"
+        # The first run is the result where it stays alone, so it has row groups of full size.
+        self._writer = TableWriter(self._new_run(), share=_FAN_IN if self._runs[1:] else 1)
+        self._last_id = None
+
+    def _new_run(self) -> Path:
+        run = self._directory / f".run-{self._run_count:05d}"
+        self._run_count += 1
         run.mkdir()
         self._runs.append(run)
-        self._writer = TableWriter(run)
-        self._last_id = None
+        return run
 
     def close(self) -> None:
         """Merge the runs into the corpus's tables and remove them."""
         self._write_run()
         if self._writer is not None:
             self._writer.close()
+            self._writer = None
+        while len(self._runs) > _FAN_IN:
+            merging, self._runs = self._runs[:_FAN_IN], self._runs[_FAN_IN:]
+            _merge(merging, TableWriter(self._new_run(), share=_FAN_IN))
         if len(self._runs) == 1:
             for table in TABLES:
                 (self._runs[0] / f"{table}.parquet").rename(self._directory / f"{table}.parquet")
+            self._runs[0].rmdir()
         else:
-            self._merge()
-        for run in self._runs:
-            shutil.rmtree(run)
+            _merge(self._runs, TableWriter(self._directory))
 
-    def _merge(self) -> None:
-        merged = TableWriter(self._directory)
-        with contextlib.ExitStack() as stack:
-            readers = [TableReader(run) for run in self._runs]
-            for reader in readers:
-                stack.callback(reader.close)
-            last = None
-            streams = (reader.records() for reader in readers)
-            for record in heapq.merge(*streams, key=lambda record: record.dialogue.id):
-                if record.dialogue.id == last:
-                    raise _twice(record.dialogue.id)
-                last = record.dialogue.id
-                merged.write(record)
+    def abandon(self) -> None:
+        """Close the files without a result; does nothing after ``close``."""
+        if self._writer is not None:
+            self._writer.abandon()
+            self._writer = None
+
+
+def _merge(runs: list[Path], merged: TableWriter) -> None:
+    """Write the records of sorted runs in order, and remove the runs."""
+    readers = [TableReader(run) for run in runs]
+    try:
+        last = None
+        streams = (reader.records() for reader in readers)
+        for record in heapq.merge(*streams, key=lambda record: record.dialogue.id):
+            if record.dialogue.id == last:
+                raise _twice(record.dialogue.id)
+            last = record.dialogue.id
+            merged.write(record)
         merged.close()
+    finally:
+        merged.abandon()
+        for reader in readers:
+            reader.close()
+    for run in runs:
+        shutil.rmtree(run)
+
+
+def _size(attributes: dict[str, Any]) -> int:
+    """About how many characters attributes take."""
+    return len(repr(attributes)) if attributes else 0
 
 
 def _twice(identifier: str) -> InputError:
-    return InputError(
-        f"two dialogues have the id {identifier!r}; expected every id once",
-        hint="--skip-bad keeps the first and counts the others",
-    )
+    return InputError(f"two dialogues have the id {identifier!r}; expected every id once")
 
 
-def write_corpus(path: str | Path, records: Iterator[Record], manifest: Manifest, *, overwrite: bool = False) -> Corpus:
-    """Write a stream of records as the corpus at ``path``; the manifest's counts are filled in.
+def write_corpus(path: str | Path, records: Iterable[Record], manifest: Manifest, *, overwrite: bool = False) -> Corpus:
+    """Write records, in any order, as the corpus at ``path``; the manifest's counts are filled in.
 
     Raises
     ------
@@ -174,9 +201,12 @@ def write_corpus(path: str | Path, records: Iterator[Record], manifest: Manifest
         raise ArtefactError(f"the manifest is of a {manifest.kind}; expected a {KIND}", where=path)
     with create(path, manifest, overwrite=overwrite) as draft:
         writer = CorpusWriter(draft.directory)
-        for record in records:
-            writer.add(record)
-        writer.close()
+        try:
+            for record in records:
+                writer.add(record)
+            writer.close()
+        finally:
+            writer.abandon()
         draft.manifest.counts = {
             "dialogues": writer.dialogues,
             "utterances": writer.utterances,

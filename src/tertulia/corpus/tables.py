@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,12 @@ SCHEMAS: dict[str, pa.Schema] = {
     ),
 }
 TABLES = tuple(SCHEMAS)
+# The columns that every row fills.
+_FILLED = {
+    "dialogues": {"id", "utterances"},
+    "utterances": {"dialogue_id", "position", "turn", "speaker", "text"},
+    "annotations": {"dialogue_id", "layer", "annotator"},
+}
 # A row group closes at the first of these. Small groups make one dialogue cheap to reach, large ones compress better and
 # keep the footer small: 8 MB gives some 2,500 groups in a corpus of 20 GB, whose footer parses in milliseconds.
 _GROUP_ROWS = 32_768
@@ -72,9 +79,14 @@ _DICTIONARY = ["domain", "split", "dialogue_id", "speaker", "role", "layer", "an
 
 
 class TableWriter:
-    """Writes records, given in ascending order of dialogue id, to the three tables in a directory."""
+    """Writes records, given in ascending order of dialogue id, to the three tables in a directory.
 
-    def __init__(self, directory: Path) -> None:
+    ``share`` divides the limits of a row group, for tables of which many are going to be read at the same time.
+    """
+
+    def __init__(self, directory: Path, *, share: int = 1) -> None:
+        self._group_rows = max(1, _GROUP_ROWS // share)
+        self._group_bytes = max(1, _GROUP_BYTES // share)
         self._writers = {
             name: pq.ParquetWriter(
                 directory / f"{name}.parquet",
@@ -83,6 +95,7 @@ class TableWriter:
                 compression_level=3,
                 use_dictionary=[column for column in _DICTIONARY if column in schema.names],
                 version="2.6",
+                write_page_checksum=True,
             )
             for name, schema in SCHEMAS.items()
         }
@@ -90,9 +103,27 @@ class TableWriter:
         self._bytes = dict.fromkeys(TABLES, 0)
 
     def write(self, record: Record) -> None:
-        """Append one record."""
+        """Append one record.
+
+        Raises
+        ------
+        InputError
+            A text is not Unicode, or an attribute is not JSON.
+        """
         dialogue = record.dialogue
+        try:
+            self._write_dialogue(dialogue)
+            self._write_utterances(dialogue)
+            self._write_annotations(record)
+        except ValueError as error:
+            raise InputError(f"dialogue {dialogue.id!r} has an attribute that is not JSON: {error}") from None
+        for name in TABLES:
+            if self._bytes[name] >= self._group_bytes or len(self._columns[name]["attributes"]) >= self._group_rows:
+                self._flush(name)
+
+    def _write_dialogue(self, dialogue: Dialogue) -> None:
         columns = self._columns["dialogues"]
+        attributes = canonical_json(dialogue.attributes)
         for name, value in (
             ("id", dialogue.id),
             ("domain", dialogue.domain),
@@ -100,15 +131,10 @@ class TableWriter:
             ("title", dialogue.title),
             ("started_at", _to_utc(dialogue.started_at)),
             ("utterances", len(dialogue.utterances)),
-            ("attributes", canonical_json(dialogue.attributes)),
+            ("attributes", attributes),
         ):
             columns[name].append(value)
-        self._bytes["dialogues"] += len(dialogue.id) + len(dialogue.title or "") + 64
-        self._write_utterances(dialogue)
-        self._write_annotations(record)
-        for name in TABLES:
-            if self._bytes[name] >= _GROUP_BYTES or len(self._columns[name]["attributes"]) >= _GROUP_ROWS:
-                self._flush(name)
+        self._bytes["dialogues"] += len(dialogue.id) + len(dialogue.title or "") + len(attributes) + 64
 
     def _write_utterances(self, dialogue: Dialogue) -> None:
         columns = self._columns["utterances"]
@@ -133,8 +159,9 @@ class TableWriter:
             columns["dialogue_id"].append(record.dialogue.id)
             for name in ("position", "start", "end", "layer", "annotator", "label", "value"):
                 columns[name].append(getattr(annotation, name))
-            columns["attributes"].append(canonical_json(annotation.attributes))
-            self._bytes["annotations"] += 96
+            attributes = canonical_json(annotation.attributes)
+            columns["attributes"].append(attributes)
+            self._bytes["annotations"] += len(annotation.label or "") + len(attributes) + 96
 
     def _flush(self, name: str) -> None:
         columns = self._columns[name]
@@ -142,7 +169,8 @@ class TableWriter:
             table = pa.table(columns, schema=SCHEMAS[name])
         except UnicodeEncodeError:
             raise InputError(
-                "a text holds half of a surrogate pair, which is not Unicode text", hint="--skip-bad leaves it out"
+                f"a dialogue from {columns[SCHEMAS[name].names[0]][0]!r} on has a text with half of a surrogate pair, "
+                "which is not Unicode text"
             ) from None
         self._writers[name].write_table(table, row_group_size=max(1, table.num_rows))
         self._columns[name] = _empty(name)
@@ -153,7 +181,12 @@ class TableWriter:
         for name in TABLES:
             if self._columns[name]["attributes"]:
                 self._flush(name)
-            self._writers[name].close()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Close the files and forget what is not written yet."""
+        for writer in self._writers.values():
+            writer.close()
 
 
 def _empty(table: str) -> dict[str, list[Any]]:
@@ -181,26 +214,44 @@ def _annotation_order(annotation: Annotation) -> tuple[Any, ...]:
 
 
 class TableReader:
-    """Reads the three tables of a directory as records, streaming or one by its dialogue id."""
+    """Reads the three tables of a directory as records, streaming or one by its dialogue id.
+
+    Pages carry checksums, so that damage is met as an error also where nobody has checked the digests of the files.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._files: dict[str, pq.ParquetFile] = {}
 
+    def _path(self, table: str) -> Path:
+        return self._directory / f"{table}.parquet"
+
+    @contextmanager
+    def _reading(self, table: str, what: str) -> Iterator[None]:
+        """Whatever Arrow and Python say of damaged bytes becomes one clear error."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise ArtefactError("is not there", where=self._path(table), hint="import the corpus again") from None
+        except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError, AttributeError) as error:
+            raise ArtefactError(f"{what}: {error}", where=self._path(table), hint="import the corpus again") from None
+
     def file(self, table: str) -> pq.ParquetFile:
         """The open Parquet file of a table."""
         if table not in self._files:
-            path = self._directory / f"{table}.parquet"
-            try:
-                # A buffered stream keeps the memory of a scan at a few pages of a column instead of a whole row group.
-                opened = pq.ParquetFile(path, memory_map=True)
-            except FileNotFoundError:
-                raise ArtefactError("is not there", where=path, hint="import the corpus again") from None
-            except (pa.ArrowInvalid, OSError) as error:
-                raise ArtefactError(f"is not a Parquet file: {error}", where=path) from None
-            missing = [name for name in SCHEMAS[table].names if name not in opened.schema_arrow.names]
-            if missing:
-                raise ArtefactError(f"lacks the columns {', '.join(missing)}", where=path)
+            with self._reading(table, "is not a Parquet file"):
+                # Mapped memory is the page cache's: a scan holds one row group, and many readers share the pages.
+                opened = pq.ParquetFile(self._path(table), memory_map=True, page_checksum_verification=True)
+                schema = opened.schema_arrow
+            for field in SCHEMAS[table]:
+                index = schema.get_field_index(field.name)
+                if index < 0:
+                    raise ArtefactError(f"has no column {field.name}", where=self._path(table))
+                if schema.field(index).type != field.type:
+                    found = schema.field(index).type
+                    raise ArtefactError(
+                        f"has {found} in the column {field.name}; expected {field.type}", where=self._path(table)
+                    )
             self._files[table] = opened
         return self._files[table]
 
@@ -210,17 +261,23 @@ class TableReader:
             file.close()
         self._files.clear()
 
-    def rows(self, table: str, groups: range | None = None) -> Iterator[list[tuple[Any, ...]]]:
-        """The rows of a table, a list of tuples a row group, in the order of the columns of ``SCHEMAS``."""
+    def _group(self, table: str, group: int, key: str | None = None) -> list[tuple[Any, ...]]:
+        """The rows of a row group in the order of the columns of ``SCHEMAS``; with ``key`` those of that dialogue."""
         file = self.file(table)
-        columns = SCHEMAS[table].names
-        for group in range(file.num_row_groups) if groups is None else groups:
-            try:
-                batch = file.read_row_group(group, columns=columns, use_threads=False)
-            except (pa.ArrowInvalid, OSError) as error:
-                path = self._directory / f"{table}.parquet"
-                raise ArtefactError(f"row group {group} is damaged: {error}", where=path) from None
-            yield list(zip(*(_values(batch.column(name)) for name in columns), strict=True))
+        names = SCHEMAS[table].names
+        with self._reading(table, f"row group {group} is damaged"):
+            batch = file.read_row_group(group, columns=names, use_threads=False)
+            if key is not None:
+                batch = batch.filter(pc.equal(batch.column(names[0]), key))
+            for name in _FILLED[table]:
+                if batch.column(name).null_count:
+                    raise ValueError(f"a row has no {name}")
+            return list(zip(*(_values(batch.column(name)) for name in names), strict=True))
+
+    def rows(self, table: str) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows of a table, a list of tuples a row group."""
+        for group in range(self.file(table).num_row_groups):
+            yield self._group(table, group)
 
     def records(self) -> Iterator[Record]:
         """Every record in order of dialogue id; memory holds one row group of each table."""
@@ -228,51 +285,62 @@ class TableReader:
         annotations = _Group(self.rows("annotations"))
         for rows in self.rows("dialogues"):
             for row in rows:
-                yield _record(row, utterances.take(row[0]), annotations.take(row[0]))
+                yield self._record(row, utterances.take(row[0]), annotations.take(row[0]))
         for name, group in (("utterances", utterances), ("annotations", annotations)):
             if not group.exhausted():
-                path = self._directory / f"{name}.parquet"
-                raise ArtefactError("has rows of a dialogue that dialogues.parquet does not hold", where=path)
+                raise ArtefactError(
+                    "has rows of a dialogue that dialogues.parquet does not hold", where=self._path(name)
+                )
 
     def get(self, dialogue_id: str) -> Record | None:
         """The record of one dialogue, reading only the row groups that hold it; ``None`` where there is none."""
-        found = self._find("dialogues", "id", dialogue_id)
+        try:
+            key = dialogue_id.encode()
+        except UnicodeEncodeError:
+            return None
+        found = self._find("dialogues", dialogue_id, key)
         if not found:
             return None
-        utterances = self._find("utterances", "dialogue_id", dialogue_id)
-        annotations = self._find("annotations", "dialogue_id", dialogue_id)
-        return _record(found[0], utterances, annotations)
+        return self._record(
+            found[0], self._find("utterances", dialogue_id, key), self._find("annotations", dialogue_id, key)
+        )
 
-    def _find(self, table: str, column: str, key: str) -> list[tuple[Any, ...]]:
-        group = self._group_of(table, column, key)
-        if group is None:
-            return []
-        file = self.file(table)
-        batch = file.read_row_group(group, columns=SCHEMAS[table].names, use_threads=False)
-        ids = batch.column(column).combine_chunks()
-        matches = pc.equal(ids, key)
-        chosen = batch.filter(matches)
-        return list(zip(*(_values(chosen.column(name)) for name in SCHEMAS[table].names), strict=True))
+    def _record(
+        self, row: tuple[Any, ...], utterances: list[tuple[Any, ...]], annotations: list[tuple[Any, ...]]
+    ) -> Record:
+        try:
+            return _record(row, utterances, annotations)
+        except (ValueError, RecursionError) as error:
+            raise ArtefactError(f"dialogue {row[0]!r} does not hold together: {error}", where=self._directory) from None
 
-    def _group_of(self, table: str, column: str, key: str) -> int | None:
-        """The row group that can hold ``key``, by bisection of the groups' statistics."""
-        metadata = self.file(table).metadata
-        index = SCHEMAS[table].names.index(column)
-        low, high = 0, metadata.num_row_groups
-        wanted = key.encode()
+    def _find(self, table: str, dialogue_id: str, key: bytes) -> list[tuple[Any, ...]]:
+        group = self._group_of(table, key)
+        return [] if group is None else self._group(table, group, dialogue_id)
+
+    def _group_of(self, table: str, key: bytes) -> int | None:
+        """The row group that can hold the dialogue ``key``, by bisection."""
+        low, high = 0, int(self.file(table).num_row_groups)
         while low < high:
             middle = (low + high) // 2
-            statistics = metadata.row_group(middle).column(index).statistics
-            if statistics is None or not statistics.has_min_max:
-                path = self._directory / f"{table}.parquet"
-                raise ArtefactError("has no statistics, so one dialogue cannot be found in it", where=path)
-            if str(statistics.max).encode() < wanted:
+            first, last = self._bounds(table, middle)
+            if last < key:
                 low = middle + 1
-            elif str(statistics.min).encode() > wanted:
+            elif first > key:
                 high = middle
             else:
-                return int(middle)
+                return middle
         return None
+
+    def _bounds(self, table: str, group: int) -> tuple[bytes, bytes]:
+        """The first and last dialogue id of a row group, from its statistics where it has them (ids may be too long)."""
+        file = self.file(table)
+        name = SCHEMAS[table].names[0]
+        with self._reading(table, f"row group {group} is damaged"):
+            statistics = file.metadata.row_group(group).column(SCHEMAS[table].names.index(name)).statistics
+            if statistics is not None and statistics.has_min_max:
+                return str(statistics.min).encode(), str(statistics.max).encode()
+            ids = file.read_row_group(group, columns=[name], use_threads=False).column(name)
+            return str(ids[0]).encode(), str(ids[-1]).encode()
 
 
 class _Group:
@@ -317,14 +385,14 @@ def _attributes(text: str | None) -> dict[str, Any]:
         return {}
     value = json.loads(text)
     if not isinstance(value, dict):
-        raise ArtefactError(f"attributes hold {text[:40]!r}; expected a JSON object")
+        raise ValueError(f"attributes hold {text[:40]!r}; expected a JSON object")
     return value
 
 
 def _record(row: tuple[Any, ...], utterances: list[tuple[Any, ...]], annotations: list[tuple[Any, ...]]) -> Record:
     identifier, domain, split, title, started_at, count, attributes = row
     if count != len(utterances):
-        raise ArtefactError(f"dialogue {identifier!r} has {len(utterances)} utterances; its row says {count}")
+        raise ValueError(f"it has {len(utterances)} utterances; its row says {count}")
     dialogue = Dialogue(
         identifier,
         [

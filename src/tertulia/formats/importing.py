@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tertulia.artefact import MANIFEST, Manifest, digest_of_path
+from tertulia.artefact import MANIFEST, Manifest, digest_of_path, put_in_place, work_directory
 from tertulia.corpus.exchange import ReadOptions, Report
 from tertulia.corpus.model import Record
 from tertulia.corpus.store import Corpus, write_corpus
@@ -47,22 +45,31 @@ def import_corpus(
     path = Path(source)
     manifest = Manifest(
         "corpus",
-        command=["tertulia", "corpus", "import", format_name, path.name],
+        command=["tertulia", "corpus", "import", format_name, _shown_name(source)],
         options={"skip_bad": skip_bad, "drop_duplicates": drop_duplicates},
         details={"format": format_name},
         licence=reader.licence,
         citation=reader.citation,
     )
-    records = _reported(reader.read(source, report, options), manifest, report, path)
+    records = _reported(reader.read(source, report, options), manifest, report, path, output)
     return write_corpus(output, records, manifest, overwrite=overwrite)
 
 
-def _reported(records: Iterator[Record], manifest: Manifest, report: Report, source: Path) -> Iterator[Record]:
+def _shown_name(source: str) -> str:
+    """The last part of a path or an address, without what may be secret in an address."""
+    if "://" in source:
+        source = source.partition("?")[0]
+    return os.path.basename(os.path.abspath(source))
+
+
+def _reported(
+    records: Iterator[Record], manifest: Manifest, report: Report, source: Path, output: Path
+) -> Iterator[Record]:
     """The records; after the last, the manifest learns what the reader found and what it has read."""
     yield from records
     manifest.report = report.to_json()
-    if source.exists():
-        manifest.inputs = [digest_of_path(source)]
+    if source.is_file() or source.is_dir():
+        manifest.inputs = [digest_of_path(source, without=output)]
 
 
 def export_corpus(
@@ -88,7 +95,6 @@ def export_corpus(
         raise ConfigurationError(f"the format {format_name!r} is read, not written")
     if output.exists() and not overwrite:
         raise InputError("exists already", where=output, hint="--overwrite replaces it")
-    output.parent.mkdir(parents=True, exist_ok=True)
     count = 0
 
     def counted(records: Iterator[Record], total: int) -> Iterator[Record]:
@@ -99,13 +105,25 @@ def export_corpus(
                 progress(1, total)
             yield record
 
-    with (
-        Corpus(corpus, check_digests=True) as opened,
-        tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as work,
-    ):
-        draft = Path(work) / output.name
+    with Corpus(corpus, check_digests=True) as opened, work_directory(output) as work:
+        draft = work / "draft"
         writer.write(counted(opened.records(), len(opened)), str(draft), report)
-        if output.is_dir():
-            shutil.rmtree(output)
-        os.replace(draft, output)
+        _check_replaceable(output, draft)
+        put_in_place(draft, output)
     return count
+
+
+def _check_replaceable(output: Path, draft: Path) -> None:
+    """Nothing is removed but what an export like this one could have written."""
+    if not output.exists():
+        return
+    if output.is_dir() != draft.is_dir():
+        raise InputError(f"is a {'folder' if output.is_dir() else 'file'}, so it is left alone", where=output)
+    if output.is_dir():
+        foreign = sorted({entry.name for entry in output.iterdir()} - {entry.name for entry in draft.iterdir()})
+        if foreign:
+            raise InputError(
+                f"holds {foreign[0]!r}, which this format does not write, so it is left alone",
+                where=output,
+                hint="name another path",
+            )

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tertulia.artefact import canonical_json
-from tertulia.corpus.exchange import ReadOptions, Report
+from tertulia.corpus.exchange import ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance, number_turns
 from tertulia.errors import InputError
+from tertulia.formats.lines import Lines
 
 __all__ = ["JsonLinesFormat", "record_from_json", "record_to_json"]
 
@@ -33,37 +34,36 @@ class JsonLinesFormat:
     def read(self, source: str, report: Report, options: ReadOptions) -> Iterator[Record]:
         """The records of a file, or of all ``*.jsonl`` files of a folder in order of name."""
         root = Path(source)
-        files = sorted(root.rglob("*.jsonl")) if root.is_dir() else [root]
         if not root.exists():
             raise InputError("there is nothing at this path", where=root)
+        files = sorted(path for path in root.rglob("*.jsonl") if path.is_file()) if root.is_dir() else [root]
         if not files:
             raise InputError("holds no *.jsonl file; expected one dialogue a line", where=root)
         total = sum(file.stat().st_size for file in files)
-        seen: set[str] = set()
-        texts: set[int] = set()
+        ids: set[str] = set()
+        texts = SeenTexts()
         for file in files:
+            shown = file.name if file == root else file.relative_to(root).as_posix()
             with file.open("rb") as stream:
-                for line, raw in enumerate(stream, start=1):
-                    options.progress(len(raw), total)
-                    if not raw.strip():
-                        continue
-                    where = f"{file}:{line}"
+                lines = Lines(stream)
+                while True:
                     try:
+                        raw = next(lines, None)
+                        if raw is None:
+                            break
+                        options.progress(len(raw), total)
+                        if not raw.strip():
+                            continue
                         record = record_from_json(_object(raw))
-                        if record.dialogue.id in seen:
+                        if record.dialogue.id in ids:
                             raise InputError(f"the id {record.dialogue.id!r} stands here again; expected every id once")
                     except InputError as error:
-                        report.bad(InputError(error.message, where=where, hint=error.hint), options)
+                        found = InputError(error.message, where=f"{file}:{lines.number}", hint=error.hint)
+                        report.bad(found, options, f"{shown}:{lines.number}")
                         continue
-                    seen.add(record.dialogue.id)
-                    key = hash(tuple(record.dialogue.texts))
-                    if record.dialogue.utterances and key in texts:
-                        if options.drop_duplicates:
-                            report.skip("exact duplicates of another conversation", where)
-                            continue
-                        report.note("exact duplicates of another conversation", where)
-                    texts.add(key)
-                    yield record
+                    ids.add(record.dialogue.id)
+                    if not report.is_duplicate(record.dialogue.texts, texts, options, f"{shown}:{lines.number}"):
+                        yield record
 
     def write(self, records: Iterator[Record], path: str, report: Report) -> None:  # noqa: ARG002 - it holds all
         """Write one file, a line a record, keys sorted."""
@@ -201,9 +201,7 @@ def _annotation(item: dict[str, Any], dialogue: Dialogue) -> Annotation:
         if not 0 <= start <= end <= length:
             raise InputError(f"an annotation spans {start} to {end} of an utterance of {length} characters")
     value = item.get("value")
-    if value is not None and (
-        isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value)
-    ):
+    if value is not None and not _is_finite_number(value):
         raise InputError(f"value holds {_found(value)}; expected a finite number")
     return Annotation(
         dialogue.id,
@@ -216,6 +214,15 @@ def _annotation(item: dict[str, Any], dialogue: Dialogue) -> Annotation:
         None if value is None else float(value),
         _attributes(item),
     )
+
+
+def _is_finite_number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _known(item: dict[str, Any], what: str, fields: set[str]) -> None:
@@ -265,6 +272,14 @@ def _attributes(item: dict[str, Any]) -> dict[str, Any]:
     value = item.get("attributes", {})
     if not isinstance(value, dict):
         raise InputError(f"attributes holds {_found(value)}; expected an object")
+    if value:
+        # What JSON takes but a corpus cannot hold: numbers beyond all bounds, halves of surrogate pairs.
+        try:
+            canonical_json(value).encode()
+        except UnicodeEncodeError:
+            raise InputError("attributes hold half of a surrogate pair, which is not Unicode text") from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"attributes cannot be kept: {error}") from None
     return value
 
 
@@ -273,5 +288,9 @@ def _without_empty(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _found(value: Any) -> str:
-    shown = json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    shown = json.dumps(value[:40] if isinstance(value, str) else value)
     return shown if len(shown) <= 40 else shown[:37] + "..."

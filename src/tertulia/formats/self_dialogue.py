@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tertulia.corpus.exchange import ReadOptions, Report
+from tertulia.corpus.exchange import ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Dialogue, Record, Utterance, number_turns
 from tertulia.errors import InputError
+from tertulia.formats.lines import Lines
 
 __all__ = ["SelfDialogueFormat", "pseudonym"]
 
@@ -26,6 +29,9 @@ _REQUIRED = ("AssignmentId", "WorkerId")
 _EMPTY = "{}"
 _SIDES = ("A", "B")
 _PSEUDONYM = "person-"
+_NO_TOPIC = "none"
+_NO_BATCH = "dialogues"
+_MOST_SENTENCES = 10_000
 _TIME_FORMAT = "%a %b %d %H:%M:%S %Y"
 _ZONES = {"PDT": timedelta(hours=-7), "PST": timedelta(hours=-8), "UTC": timedelta(0), "GMT": timedelta(0)}
 # Columns kept as attributes of the dialogue. The approval rates are the worker's own affair and stay behind.
@@ -59,49 +65,51 @@ class SelfDialogueFormat:
         files = _csv_files(root)
         blocked = _blocked_workers(root)
         total = sum(file.stat().st_size for file in files)
-        seen_ids: set[str] = set()
-        seen_texts: set[bytes] = set()
-        seen_in_any_row: set[bytes] = set()
+        ids: set[str] = set()
+        texts, texts_of_all_rows = SeenTexts(), SeenTexts()
         for file in files:
-            for line, row, columns in _rows(file, report, options):
-                where = f"{_shown(file, root)}:{line}"
+            shown = file.name if file == root else _text_of(file.relative_to(root).as_posix())
+            for line, row, columns in _rows(file, shown, report, options):
+                where = f"{shown}:{line}"
                 report.note("rows read", where)
                 cells = [row[index] for index in columns.answers]
                 report.note("empty answers in all rows", where, cells.count(_EMPTY))
-                if _repeats(cells, seen_in_any_row):
+                if texts_of_all_rows.again([cell for cell in cells if cell != _EMPTY]):
                     report.note("rows that repeat another row's answers, those left out included", where)
                 if _cell(row, columns, "Reject").strip():
                     report.skip("rejected rows", where)
                     continue
-                if _cell(row, columns, "WorkerId") in blocked:
+                if _cell(row, columns, "WorkerId").strip() in blocked:
                     report.skip("rows by blocked workers", where)
                     continue
                 identifier = _cell(row, columns, "AssignmentId")
-                if identifier in seen_ids:
-                    report.bad(InputError(f"the assignment {identifier!r} stands here again", where=where), options)
+                if identifier in ids:
+                    twice = InputError(f"the assignment {identifier!r} stands here again", where=f"{file}:{line}")
+                    report.bad(twice, options, where)
                     continue
-                seen_ids.add(identifier)
+                ids.add(identifier)
                 dialogue = _dialogue(row, columns, file, where, report)
-                if _repeats(dialogue.texts, seen_texts):
-                    if options.drop_duplicates:
-                        report.skip("exact duplicates of another conversation", where)
-                        continue
-                    report.note("exact duplicates of another conversation", where)
-                yield Record(dialogue)
+                if not report.is_duplicate(dialogue.texts, texts, options, where):
+                    yield Record(dialogue)
             options.progress(file.stat().st_size, total)
 
     def write(self, records: Iterator[Record], path: str, report: Report) -> None:
-        """Write one CSV a topic under ``corpus/``; annotations are not part of this format and are counted."""
+        """Write one CSV a topic and batch under ``corpus/``; what this format has no place for is counted."""
         root = Path(path)
-        by_topic: dict[str, list[Dialogue]] = {}
+        by_file: dict[tuple[str, str], list[Dialogue]] = {}
         for record in records:
             _check_sides(record.dialogue)
-            report.skip("annotations, which this format does not hold", record.dialogue.id, len(record.annotations))
-            by_topic.setdefault(record.dialogue.domain or "none", []).append(record.dialogue)
-        for topic, dialogues in sorted(by_topic.items()):
-            if "/" in topic or topic in {".", ".."}:
-                raise InputError(f"the domain {topic!r} cannot be the name of a folder", where=path)
-            _write_topic(root / "corpus" / topic, dialogues)
+            for what, count in _losses(record).items():
+                report.skip(f"{what}, which this format does not hold", record.dialogue.id, count)
+            topic = _file_name(record.dialogue, "domain", record.dialogue.domain or _NO_TOPIC)
+            batch = _file_name(record.dialogue, "batch", record.dialogue.attributes.get("batch", _NO_BATCH))
+            by_file.setdefault((topic, batch), []).append(record.dialogue)
+        for (topic, batch), dialogues in sorted(by_file.items()):
+            folder = root / "corpus" / topic
+            folder.mkdir(parents=True, exist_ok=True)
+            _write_batch(folder / f"{batch}.csv", dialogues)
+        root.mkdir(exist_ok=True)
+        (root / "corpus").mkdir(exist_ok=True)
         (root / "blocked_workers.txt").write_text("", encoding="utf-8")
 
 
@@ -123,10 +131,6 @@ def _csv_files(root: Path) -> list[Path]:
     return files
 
 
-def _shown(file: Path, root: Path) -> str:
-    return file.name if file == root else file.relative_to(root).as_posix()
-
-
 def _blocked_workers(root: Path) -> set[str]:
     file = root / "blocked_workers.txt"
     if not file.is_file():
@@ -135,50 +139,57 @@ def _blocked_workers(root: Path) -> set[str]:
     return set(text.split())
 
 
-def _rows(file: Path, report: Report, options: ReadOptions) -> Iterator[tuple[int, list[str], _Columns]]:
+def _rows(file: Path, shown: str, report: Report, options: ReadOptions) -> Iterator[tuple[int, list[str], _Columns]]:
     """The rows of one file with the line each begins on; a malformed row is an error, or skipped and counted."""
     # Bytes that are not UTF-8 come through as lone surrogates, so that the row that holds them can be named.
     with file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
-        reader = csv.reader(stream, strict=True)
+        lines = Lines(stream)
+        reader = csv.reader(lines, strict=True)
         try:
-            header = next(reader, [])
-        except csv.Error as error:
-            raise InputError(f"is not a CSV file: {error}", where=f"{file}:1") from None
-        columns = _columns(header, file)
+            columns = _columns(next(reader, []))
+        except (csv.Error, InputError) as error:
+            message = error.message if isinstance(error, InputError) else f"is not a CSV file: {error}"
+            raise InputError(message, where=f"{file}:1") from None
         while True:
-            line = reader.line_num + 1
+            line = lines.number + 1
             try:
                 row = next(reader)
+                if row:
+                    _check_row(row, columns)
             except StopIteration:
                 return
-            except csv.Error as error:
-                problem = "ends in the middle of a row" if "end of data" in str(error) else f"is not CSV: {error}"
-                report.bad(InputError(f"{problem}; expected {columns.width} fields", where=f"{file}:{line}"), options)
+            except (csv.Error, InputError) as error:
+                if isinstance(error, InputError):
+                    problem = error.message
+                elif "end of data" in str(error):
+                    problem = f"ends in the middle of a row; expected {columns.width} fields"
+                else:
+                    problem = f"is not CSV: {error}; expected {columns.width} fields"
+                report.bad(InputError(problem, where=f"{file}:{line}"), options, f"{shown}:{line}")
                 continue
-            if not row:
-                continue
-            if len(row) != columns.width:
-                found = InputError(
-                    f"the row has {len(row)} fields; the header names {columns.width}", where=f"{file}:{line}"
-                )
-                report.bad(found, options)
-            elif any("\udc80" <= character <= "\udcff" for cell in row for character in cell):
-                report.bad(InputError("the row is not UTF-8", where=f"{file}:{line}"), options)
-            elif not row[columns.index["AssignmentId"]].strip():
-                report.bad(InputError("the row has no AssignmentId", where=f"{file}:{line}"), options)
-            else:
+            if row:
                 yield line, row, columns
 
 
-def _columns(header: list[str], file: Path) -> _Columns:
+def _check_row(row: list[str], columns: _Columns) -> None:
+    if len(row) != columns.width:
+        raise InputError(f"the row has {len(row)} fields; the header names {columns.width}")
+    if any("\ud800" <= character <= "\udfff" for cell in row if not cell.isascii() for character in cell):
+        raise InputError("the row is not UTF-8")
+    if not row[columns.index["AssignmentId"]].strip():
+        raise InputError("the row has no AssignmentId")
+
+
+def _columns(header: list[str]) -> _Columns:
     numbered = sorted((int(match[1]), index) for index, name in enumerate(header) if (match := _ANSWER.fullmatch(name)))
     if not numbered:
-        raise InputError(
-            "has no answer column; expected columns named Answer.sentence1, Answer.sentence2, ...", where=f"{file}:1"
-        )
+        raise InputError("has no answer column; expected columns named Answer.sentence1, Answer.sentence2, ...")
     missing = [name for name in _REQUIRED if name not in header]
     if missing:
-        raise InputError(f"has no column {' and no column '.join(missing)}", where=f"{file}:1")
+        raise InputError(f"has no column {' and no column '.join(missing)}")
+    twice = [name for name, count in Counter(header).items() if count > 1]
+    if twice:
+        raise InputError(f"has two columns {twice[0]!r}; expected every name once")
     return _Columns([index for _, index in numbered], {name: i for i, name in enumerate(header)}, len(header))
 
 
@@ -207,12 +218,14 @@ def _dialogue(row: list[str], columns: _Columns, file: Path, where: str, report:
         for position, (number, turn, speaker) in enumerate(zip(filled, number_turns(speakers), speakers, strict=True))
     ]
     attributes = {key: value for name, key in _ATTRIBUTES.items() if (value := _cell(row, columns, name))}
-    attributes["worker"] = pseudonym(_cell(row, columns, "WorkerId"))
-    attributes["batch"] = file.stem
+    worker = _cell(row, columns, "WorkerId").strip()
+    if worker:
+        attributes["worker"] = pseudonym(worker)
+    attributes["batch"] = _text_of(file.stem)
     return Dialogue(
         _cell(row, columns, "AssignmentId"),
         utterances,
-        domain=file.parent.name,
+        domain=_text_of(os.path.basename(os.path.dirname(os.path.abspath(file)))) or None,
         title=_cell(row, columns, "Title") or None,
         started_at=_time(_cell(row, columns, "AcceptTime")),
         attributes=attributes,
@@ -231,26 +244,23 @@ def _time(text: str) -> datetime | None:
     return local - _ZONES[words[4]]
 
 
-def _repeats(texts: list[str], seen: set[bytes]) -> bool:
-    """Whether these texts, empty answers aside, have been seen before; remembered from now on."""
-    answers = [text for text in texts if text != _EMPTY]
-    if not answers:
-        return False
-    digest = hashlib.blake2b("\0".join(answers).encode(errors="surrogatepass"), digest_size=16).digest()
-    if digest in seen:
-        return True
-    seen.add(digest)
-    return False
+def _text_of(name: str) -> str:
+    """A file name as text: bytes that are not UTF-8 become replacement characters."""
+    return os.fsencode(name).decode(errors="replace")
 
 
 def _sentence(utterance: Utterance) -> int:
-    return int(utterance.attributes.get("sentence", utterance.position + 1))
+    number = utterance.attributes.get("sentence", utterance.position + 1)
+    return number if isinstance(number, int) and not isinstance(number, bool) else 0
 
 
 def _check_sides(dialogue: Dialogue) -> None:
     numbers = [_sentence(utterance) for utterance in dialogue.utterances]
-    if numbers != sorted(set(numbers)) or any(number < 1 for number in numbers):
-        raise InputError(f"dialogue {dialogue.id!r} has sentences that are not numbered in order")
+    if numbers != sorted(set(numbers)) or any(not 1 <= number <= _MOST_SENTENCES for number in numbers):
+        raise InputError(
+            f"dialogue {dialogue.id!r} has sentences that are not numbered in order from 1 to {_MOST_SENTENCES:,}"
+        )
+    longest = csv.field_size_limit()
     for utterance, number in zip(dialogue.utterances, numbers, strict=True):
         if utterance.speaker != _SIDES[(number - 1) % 2]:
             raise InputError(
@@ -259,27 +269,64 @@ def _check_sides(dialogue: Dialogue) -> None:
             )
         if utterance.text == _EMPTY or not utterance.text.strip():
             raise InputError(f"in dialogue {dialogue.id!r} sentence {number} is empty, which this format leaves out")
+        if len(utterance.text) > longest:
+            raise InputError(
+                f"in dialogue {dialogue.id!r} sentence {number} has {len(utterance.text):,} characters; "
+                f"a cell of this format holds {longest:,}"
+            )
 
 
-def _write_topic(folder: Path, dialogues: list[Dialogue]) -> None:
-    folder.mkdir(parents=True)
-    by_batch: dict[str, list[Dialogue]] = {}
-    for dialogue in dialogues:
-        by_batch.setdefault(str(dialogue.attributes.get("batch", "dialogues")), []).append(dialogue)
-    for batch, members in sorted(by_batch.items()):
-        width = max((_sentence(d.utterances[-1]) for d in members if d.utterances), default=2)
-        header = [*_ATTRIBUTES, "Title", "AcceptTime", "AssignmentId", "WorkerId"]
-        header += [f"Answer.sentence{number}" for number in range(1, width + 1)] + ["Approve", "Reject"]
-        with (folder / f"{Path(batch).name}.csv").open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, quoting=csv.QUOTE_ALL)
-            writer.writerow(header)
-            for dialogue in members:
-                cells = [_EMPTY] * width
-                for utterance in dialogue.utterances:
-                    cells[_sentence(utterance) - 1] = utterance.text
-                began = dialogue.started_at
-                writer.writerow(
-                    [str(dialogue.attributes.get(key, "")) for key in _ATTRIBUTES.values()]
-                    + [dialogue.title or "", f"{began:%a %b %d %H:%M:%S} UTC {began:%Y}" if began else ""]
-                    + [dialogue.id, str(dialogue.attributes.get("worker", "")), *cells, "", ""]
-                )
+def _file_name(dialogue: Dialogue, what: str, name: object) -> str:
+    if (
+        not isinstance(name, str)
+        or name.strip() in {"", ".", ".."}
+        or "/" in name
+        or "\0" in name
+        or len(name.encode()) > 200
+    ):
+        raise InputError(
+            f"the {what} of dialogue {dialogue.id!r} is {name!r}, which cannot be the name of a file or folder"
+        )
+    return name
+
+
+def _losses(record: Record) -> dict[str, int]:
+    """What of a record the format has no column for, and how many of each."""
+    dialogue = record.dialogue
+    utterances = dialogue.utterances
+    turns = number_turns([utterance.speaker for utterance in utterances])
+    return {
+        "annotations": len(record.annotations),
+        "splits": int(dialogue.split is not None),
+        "other attributes of dialogues": len(dialogue.attributes.keys() - {*_ATTRIBUTES.values(), "worker", "batch"}),
+        "other attributes of utterances": sum(len(u.attributes.keys() - {"sentence"}) for u in utterances),
+        "roles": sum(utterance.role is not None for utterance in utterances),
+        "times of utterances": sum(utterance.sent_at is not None for utterance in utterances),
+        "ids of utterances": sum(utterance.id is not None for utterance in utterances),
+        "turns of its own counting": sum(u.turn != turn for u, turn in zip(utterances, turns, strict=True)),
+    }
+
+
+def _write_batch(path: Path, dialogues: list[Dialogue]) -> None:
+    width = max((_sentence(d.utterances[-1]) for d in dialogues if d.utterances), default=2)
+    header = [*_ATTRIBUTES, "Title", "AcceptTime", "AssignmentId", "WorkerId"]
+    header += [f"Answer.sentence{number}" for number in range(1, width + 1)] + ["Approve", "Reject"]
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, quoting=csv.QUOTE_ALL)
+        writer.writerow(header)
+        for dialogue in dialogues:
+            cells = [_EMPTY] * width
+            for utterance in dialogue.utterances:
+                cells[_sentence(utterance) - 1] = utterance.text
+            writer.writerow(
+                [str(dialogue.attributes.get(key, "")) for key in _ATTRIBUTES.values()]
+                + [dialogue.title or "", _time_text(dialogue.started_at), dialogue.id]
+                + [str(dialogue.attributes.get("worker", "")), *cells, "", ""]
+            )
+
+
+def _time_text(time: datetime | None) -> str:
+    if time is None:
+        return ""
+    utc = time.astimezone(UTC)
+    return f"{utc:%a %b %d %H:%M:%S} UTC {utc.year:04d}"

@@ -70,7 +70,7 @@ class LogFormat:
                         if value is not None:
                             note = Annotation(identifier, f"rating.{kind}", _RATER, position + 1, value=float(value))
                             record.annotations.append(note)
-                options.progress(len(turns), None)
+                options.progress(sum(len(text.encode()) for text in dialogue.texts), None)
                 yield record
 
     def write(self, records: Iterator[Record], path: str, report: Report) -> None:  # noqa: ARG002

@@ -8,7 +8,7 @@ __all__ = ["default_database"]
 
 
 def default_database() -> str:
-    """The URL of the user's own log; its folder is made where it is not there."""
+    """The path of the user's own log; its folder is made where it is not there."""
     folder = user_data_path("tertulia")
     folder.mkdir(parents=True, exist_ok=True)
-    return f"sqlite:///{folder / 'log.sqlite'}"
+    return str(folder / "log.sqlite")

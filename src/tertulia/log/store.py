@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,12 +18,14 @@ from sqlalchemy import Connection, Engine, Row, create_engine, event, func, inse
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 
-from tertulia.errors import InputError, MissingExtraError, StoreError
+from tertulia.errors import InputError, MissingExtraError, NotFoundError, StoreError
 from tertulia.log import schema
 
 __all__ = ["LogStore", "StoredTurn", "TakenError"]
 
 _RATING_KINDS = ("thumb", "grade")
+# So long a process waits for another one that is writing to the same SQLite file.
+_SQLITE_WAIT_S = 30.0
 
 
 class TakenError(StoreError):
@@ -68,8 +73,12 @@ class LogStore:
         if self.url.get_backend_name() == "sqlite":
             self._check_sqlite_path(must_exist)
         self._engine = self._create_engine()
-        with self._guard():
-            self._prepare(must_exist)
+        try:
+            with self._guard():
+                self._prepare(must_exist)
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> LogStore:
         return self
@@ -126,14 +135,22 @@ class LogStore:
         ------
         TakenError
             The conversation has a turn of this number already.
+        InputError
+            A text holds what no database of both kinds can keep: the character NUL, or half of a surrogate pair.
+        StoreError
+            There is no such conversation, or the database did not take the turn.
         """
         row = {field: getattr(turn, field) for field in StoredTurn.__dataclass_fields__}
         row["conversation"] = identifier
-        with self._guard(), self._engine.begin() as connection:
-            try:
+        for field in ("text", "reply", "topic"):
+            _check_text(field, row[field])
+        try:
+            with self._guard(), self._engine.begin() as connection:
                 connection.execute(insert(schema.turn).values(row))
-            except IntegrityError:
+        except StoreError as error:
+            if isinstance(error.__cause__, IntegrityError) and self.turn(identifier, turn.number) is not None:
                 raise TakenError(f"turn {turn.number} was taken meanwhile", where=self._shown) from None
+            raise
 
     def last_number(self, identifier: str) -> int:
         """The number of the last turn; 0 before the first."""
@@ -158,7 +175,7 @@ class LogStore:
         """The conversation and number of the turn said last in the whole log."""
         query = (
             select(schema.turn.c.conversation, schema.turn.c.number)
-            .order_by(schema.turn.c.said_at.desc(), schema.turn.c.number.desc())
+            .order_by(schema.turn.c.said_at.desc(), schema.turn.c.number.desc(), schema.turn.c.conversation)
             .limit(1)
         )
         with self._guard(), self._engine.connect() as connection:
@@ -168,7 +185,13 @@ class LogStore:
     # -- ratings -----------------------------------------------------------------------------------------------------
 
     def rate(self, identifier: str, number: int, kind: str, value: int | None) -> None:
-        """Add a rating of a turn: a thumb (1 or -1), a grade (1 to 5), or ``None`` to take it back."""
+        """Add a rating of a turn: a thumb (1 or -1), a grade (1 to 5), or ``None`` to take it back.
+
+        Raises
+        ------
+        InputError
+            There is no rating of that kind, or no such turn (``NotFoundError``).
+        """
         if kind not in _RATING_KINDS:
             raise InputError(f"there is no rating {kind!r}; there are: {', '.join(_RATING_KINDS)}")
         row = {
@@ -178,8 +201,13 @@ class LogStore:
             "value": value,
             "rated_at": datetime.now(UTC),
         }
-        with self._guard(), self._engine.begin() as connection:
-            connection.execute(insert(schema.rating).values(row))
+        try:
+            with self._guard(), self._engine.begin() as connection:
+                connection.execute(insert(schema.rating).values(row))
+        except StoreError as error:
+            if isinstance(error.__cause__, IntegrityError):
+                raise NotFoundError(f"the conversation has no turn {number}") from None
+            raise
 
     def ratings(self, identifier: str) -> dict[int, dict[str, int | None]]:
         """The rating of each rated turn that counts, the latest of each kind: ``{turn: {"thumb", "grade"}}``."""
@@ -217,14 +245,14 @@ class LogStore:
         is_sqlite = self.url.get_backend_name() == "sqlite"
         options: dict[str, Any] = {"json_serializer": _to_json, "pool_pre_ping": not is_sqlite}
         if is_sqlite:
-            options["connect_args"] = {"timeout": 30}
+            options["connect_args"] = {"timeout": _SQLITE_WAIT_S}
         else:
             options["pool_size"] = 10
             options["connect_args"] = {"connect_timeout": 5}
         try:
             engine = create_engine(self.url, **options)
-        except (NoSuchModuleError, ArgumentError) as error:
-            raise StoreError(f"is not a database URL: {error}", where=self._shown) from None
+        except (NoSuchModuleError, ArgumentError, TypeError, ValueError):
+            raise StoreError(_NO_URL, where=self._shown) from None
         except ModuleNotFoundError as error:
             raise MissingExtraError("a PostgreSQL log", package=error.name or "psycopg", extra="full") from None
         if is_sqlite:
@@ -232,17 +260,19 @@ class LogStore:
         return engine
 
     def _prepare(self, must_exist: bool) -> None:
-        with self._engine.begin() as connection:
+        with self._engine.connect() as connection:
             if inspect(connection).has_table(schema.meta.name):
                 self._check_version(connection)
                 return
-            if must_exist:
-                raise StoreError("holds no log of Tertulia", where=self._shown)
+        if must_exist:
+            raise StoreError("holds no log of Tertulia", where=self._shown)
+        with self._engine.connect() as connection:
             _lock_for_making(connection)
-            schema.METADATA.create_all(connection)
-            version = select(schema.meta.c.value).where(schema.meta.c.key == "schema")
-            if connection.execute(version).scalar() is None:
+            if not inspect(connection).has_table(schema.meta.name):
+                schema.METADATA.create_all(connection)
                 connection.execute(insert(schema.meta).values(key="schema", value=str(schema.VERSION)))
+            self._check_version(connection)
+            connection.commit()
 
     def _check_version(self, connection: Connection) -> None:
         query = select(schema.meta.c.value).where(schema.meta.c.key == "schema")
@@ -257,9 +287,16 @@ class LogStore:
         """Turn whatever the database says into one clear error."""
         try:
             yield
-        except SQLAlchemyError as error:
-            cause = getattr(error, "orig", None) or error
+        except UnicodeEncodeError:
+            raise InputError("the text holds half of a surrogate pair, which is not Unicode text") from None
+        except (SQLAlchemyError, sqlite3.Error, ValueError) as error:
+            cause = str(getattr(error, "orig", None) or error)
+            if self.url.password:
+                cause = cause.replace(str(self.url.password), "***")
             raise StoreError(f"the database does not answer as it should: {cause}", where=self._shown) from error
+
+
+_NO_URL = "is not a database URL; expected sqlite:///file.sqlite or postgresql://user@host/name"
 
 
 def _parse_url(url: str) -> URL:
@@ -268,9 +305,7 @@ def _parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
-        raise StoreError(
-            "is not a database URL; expected sqlite:///file.sqlite or postgresql://user@host/name", where=url
-        ) from None
+        raise StoreError(_NO_URL, where=re.sub(r"://.*@", "://***@", url, flags=re.DOTALL)) from None
     if parsed.drivername in {"postgresql", "postgres"}:
         parsed = parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() not in {"sqlite", "postgresql"}:
@@ -278,25 +313,54 @@ def _parse_url(url: str) -> URL:
             f"is a {parsed.get_backend_name()} database; the log is kept in SQLite or PostgreSQL",
             where=parsed.render_as_string(hide_password=True),
         )
+    # A password among the parameters moves to where it is never shown.
+    password = parsed.query.get("password")
+    if isinstance(password, str):
+        parsed = parsed.difference_update_query(["password"]).set(password=password)
     return parsed
 
 
-def _configure_sqlite(connection: Any, _record: Any) -> None:
-    cursor = connection.cursor()
-    # Write-ahead logging lets readers go on beside the writer; FULL makes a commit outlive a power cut as well.
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
+def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+    try:
+        with closing(connection.cursor()) as cursor:
+            # Write-ahead logging lets readers go on beside the writer; FULL makes a commit outlive a power cut as well.
+            _use_write_ahead_log(cursor)
+            for pragma in ("synchronous=FULL", "foreign_keys=ON"):
+                cursor.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        # The pool does not know this connection yet.
+        connection.close()
+        raise
+
+
+def _use_write_ahead_log(cursor: sqlite3.Cursor) -> None:
+    """Switch the file to write-ahead logging; SQLite itself does not wait where another process does the same just now."""
+    end = time.monotonic() + _SQLITE_WAIT_S
+    while cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
 
 
 def _lock_for_making(connection: Connection) -> None:
     """Keep two processes that start at once from making the tables twice."""
     if connection.dialect.name == "postgresql":
         connection.execute(select(func.pg_advisory_xact_lock(0x7E27)))
+    else:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _check_text(field: str, text: str | None) -> None:
+    if text is not None and ("\0" in text or any("\ud800" <= character <= "\udfff" for character in text)):
+        raise InputError(f"the {field} holds the character NUL or half of a surrogate pair, which a log cannot keep")
 
 
 def _to_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 
 def _stored(row: Row[Any]) -> StoredTurn:
