@@ -20,6 +20,7 @@ const latest = byId("latest");
 
 let bots = [];
 let talk;
+let ready;
 let ticks = Promise.resolve();
 let linkTimer = 0;
 
@@ -46,9 +47,10 @@ const bot = () => bots.find((entry) => entry.name === talk.bot) ?? bots[0];
 // What the reader does.
 
 async function say(text) {
+  composer.isBusy = true;
+  await ready;
   clearNotice("unsure");
   clearNotice("refused");
-  composer.isBusy = true;
   composer.focus();
   await talk.say(text);
 }
@@ -71,14 +73,16 @@ function listen(source) {
   });
 
   source.addEventListener("loaded", () => {
-    clearNotice("down");
     const isEmpty = source.turns.length === 0 && !source.pending;
     showWelcome(isEmpty);
     const greeting = bot()?.greeting;
     turns.replaceChildren(
       ...(!isEmpty && greeting ? [openingItem(greeting)] : []),
       ...source.turns.map((turn) => turnItem(turn, actions)),
+      ...(source.pending ? [pendingItem(source.pending.text)] : []),
     );
+    clearNotice("unsure");
+    composer.isBusy = source.pending !== null;
     turns.lang = bot()?.language ?? "";
     if (!isEmpty) toEnd(false);
   });
@@ -121,12 +125,9 @@ function listen(source) {
 
   source.addEventListener("unsure", (event) => {
     composer.isBusy = false;
-    byId("pending")?.querySelector(".bot")?.remove();
-    if (!byId("pending")) {
-      turns.append(pendingItem(event.detail));
-      byId("pending").querySelector(".bot").remove();
-    }
-    notice("unsure", event.reason ? `${event.reason} Your message may not have arrived.` : "The connection broke before an answer came. Your message may not have arrived.", [
+    byId("pending").querySelector(".bot")?.remove();
+    const reason = event.reason ?? "The connection broke before an answer came.";
+    notice("unsure", `${sentence(reason)} Your message may not have arrived.`, [
       ["Send it again", () => source.sendAgain(), true],
       ["Back to the box", () => giveBack(event.detail)],
     ]);
@@ -262,13 +263,7 @@ latest.addEventListener("click", () => toEnd());
 async function begin() {
   const path = location.pathname.match(/^\/c\/([^/]+)$/);
   const wanted = new URLSearchParams(location.search).get("bot");
-  try {
-    ({ bots } = await api.bots());
-    clearNotice("down");
-  } catch (error) {
-    notice("down", `${error.message} Is it running?`, [["Try again", () => begin(), true]]);
-    return;
-  }
+  bots = await findBots();
   const chosen = bots.find((entry) => entry.name === wanted) ?? bots[0];
   talk = new Talk(chosen.name, path ? decodeURIComponent(path[1]) : null);
   listen(talk);
@@ -277,4 +272,16 @@ async function begin() {
   showBots();
 }
 
-begin();
+/** The bots of the server; while it does not answer, the reader is asked to try again. */
+async function findBots() {
+  for (;;) {
+    try {
+      return (await api.bots()).bots;
+    } catch (error) {
+      await new Promise((resolve) => notice("down", `${error.message} Is it running?`, [["Try again", resolve, true]]));
+      clearNotice("down");
+    }
+  }
+}
+
+ready = begin();

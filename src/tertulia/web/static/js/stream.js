@@ -28,6 +28,16 @@ export class Stream {
     return this.#socket?.readyState === WebSocket.OPEN;
   }
 
+  /** Wait, not longer than some milliseconds, for a connection that is being made. */
+  settled(patience) {
+    const socket = this.#socket;
+    if (socket?.readyState !== WebSocket.CONNECTING) return Promise.resolve();
+    return new Promise((resolve) => {
+      for (const name of ["open", "close"]) socket.addEventListener(name, resolve, { once: true });
+      setTimeout(resolve, patience);
+    });
+  }
+
   /** Send a value; false where there is no connection. */
   send(value) {
     if (!this.isUp) return false;

@@ -5,10 +5,14 @@ import { Stream } from "./stream.js";
 
 /** How long the server may take to say that it heard. */
 const HEARING = 8000;
+/** How long a message waits for a connection that is being made, before it goes by POST. */
+const CONNECTING = 600;
+/** How long after a break one may hope to learn from the server what became of a message. */
+const DOUBT = 2500;
 
 /**
- * Events, each with a `detail`: `loaded` (the conversation so far), `sending` (a message), `step`, `turn` (a new one),
- * `unsure` (a message that may not have arrived), `refused` ({text, message, keep}), `topic`, `link` ("up", "down"),
+ * Events, each with a `detail`: `started` (its name), `loaded` (the conversation so far), `sending` (a message), `step`, `turn` (a new one),
+ * `unsure` (a message that may not have arrived), `refused` ({text, message}), `topic`, `link` ("up", "down"),
  * `lost` (there is no such conversation).
  */
 export class Talk extends EventTarget {
@@ -109,24 +113,20 @@ export class Talk extends EventTarget {
     this.turns = state.turns;
     this.#setTopic(state.topic);
     this.pending ??= this.#kept();
+    const outcome = this.#settle();
     this.#emit("loaded", this);
-    if (this.pending) this.#settle();
+    if (outcome) this.#emit(...outcome);
   }
 
-  /** After a break: was what we sent answered meanwhile? */
+  /** After a break: what became of what we sent? The event that says so, where there is something to say. */
   #settle() {
-    if (this.#way) return;
+    if (!this.pending || this.#way) return null;
     clearTimeout(this.#timer);
     const { text, after } = this.pending;
-    if (this.turns.length <= after) {
-      this.#emit("unsure", text);
-      return;
-    }
+    if (this.turns.length <= after) return ["unsure", text];
     this.forget();
-    const answered = this.turns.slice(after).some((turn) => squeezed(turn.text) === squeezed(text));
-    if (!answered) {
-      this.#emit("refused", { text, message: "The conversation went on in another window; your message was not said.", keep: true });
-    }
+    if (this.turns.slice(after).some((turn) => squeezed(turn.text) === squeezed(text))) return null;
+    return ["refused", { text, message: "The conversation went on in another window; your message was not said." }];
   }
 
   async #start() {
@@ -139,16 +139,18 @@ export class Talk extends EventTarget {
   }
 
   async #send() {
+    clearTimeout(this.#timer);
+    this.#way = "post";
     try {
       await this.#start();
       this.#keep();
+      await this.#stream.settled(CONNECTING);
       const { text, after } = this.pending;
       if (this.#stream.send({ type: "say", text, after })) {
         this.#way = "stream";
         this.#timer = setTimeout(() => this.#stream.renew(), HEARING);
         return;
       }
-      this.#way = "post";
       this.#take(await api.say(this.id, text, after));
     } catch (error) {
       this.#fail(error);
@@ -164,7 +166,7 @@ export class Talk extends EventTarget {
     } else if (error instanceof api.Refused && error.status < 500) {
       const { text } = this.pending;
       this.forget();
-      this.#emit("refused", { text, message: error.message, keep: true });
+      this.#emit("refused", { text, message: error.message });
     } else {
       this.#emit("unsure", this.pending.text, error.message);
     }
@@ -195,14 +197,14 @@ export class Talk extends EventTarget {
     });
   }
 
-  /** The connection is lost. What was on its way over it is unsure; what goes by POST is not concerned. */
+  /** The connection is lost. What was on its way over it is in doubt; what goes by POST is not concerned. */
   #drop(wasUp) {
     this.#broken = true;
     if (wasUp) this.#emit("link", "down");
     if (this.#way === "stream") {
       this.#way = null;
       clearTimeout(this.#timer);
-      this.#emit("unsure", this.pending.text);
+      this.#timer = setTimeout(() => this.pending && this.#emit("unsure", this.pending.text), DOUBT);
     }
   }
 
