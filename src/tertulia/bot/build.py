@@ -111,7 +111,12 @@ def build_bot(
     manifest = Manifest(
         "bot",
         command=command or [],
-        options={"scale": options.scale, "threshold": options.threshold, "last_threshold": options.last_threshold, "language": options.language},
+        options={
+            "scale": options.scale,
+            "threshold": options.threshold,
+            "last_threshold": options.last_threshold,
+            "language": options.language,
+        },
         seed=options.seed,
         inputs=[*(inputs or []), digest_of_path(rules)],
         licence=licence,
@@ -165,8 +170,8 @@ def _bot_toml(options: BotOptions) -> str:
         f"greeting = {_toml(options.greeting)}",
         "openers = [" + ", ".join(_toml(opener) for opener in options.openers) + "]",
     ]
-    return "\n".join(lines) + "\n" + _COMPONENTS.format(
-        threshold=options.threshold, last_threshold=options.last_threshold
+    return (
+        "\n".join(lines) + "\n" + _COMPONENTS.format(threshold=options.threshold, last_threshold=options.last_threshold)
     )
 
 

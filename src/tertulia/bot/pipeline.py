@@ -199,7 +199,7 @@ class Bot:
                 verdict = "below threshold"
             elif self._filter.objection(candidate.text) is not None:
                 verdict = "offensive"
-            elif fold(candidate.text) in avoid:
+            elif fold(candidate.text) in avoid and not candidate.repeatable:
                 verdict = "repeated"
             else:
                 verdict, chosen = "said", candidate
@@ -263,7 +263,8 @@ def _problem(answer: object) -> str | None:
     """What keeps a component's answer from being a proposal that can be said, logged and shown; ``None`` for nothing."""
     if not isinstance(answer, Proposal):
         return f"a {type(answer).__name__}"
-    for candidate in answer.candidates:
+    candidates: list[object] = list(answer.candidates)
+    for candidate in candidates:
         if not isinstance(candidate, Candidate) or not isinstance(candidate.evidence, DialogueEvidence | LineEvidence):
             return f"a candidate that is a {type(candidate).__name__}"
         if not isinstance(candidate.text, str) or not candidate.text.strip():

@@ -52,12 +52,16 @@ Evidence = DialogueEvidence | LineEvidence
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One possible reply. ``confidence`` is in 0 to 1; ``score`` is the component's own measure, where it has one."""
+    """One possible reply. ``confidence`` is in 0 to 1; ``score`` is the component's own measure, where it has one.
+
+    A ``repeatable`` one may be said again in a conversation: a helpline, a refusal.
+    """
 
     text: str
     confidence: float
     evidence: Evidence
     score: float | None = None
+    repeatable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,257 @@
+"""The RiveScript interpreter, made deterministic, thread-safe and quick; it answers exactly as the interpreter alone does.
+
+The interpreter (the package ``rivescript``) tries every trigger of a topic in turn. Here only those are tried whose literal words
+occur in the message, in the same order; a message that no rule knows costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import random
+import re
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tertulia.errors import ConfigurationError
+
+with warnings.catch_warnings():
+    # The package is not maintained: its regular expressions have escapes that newer Pythons warn of.
+    warnings.simplefilter("ignore")
+    import rivescript.brain
+    import rivescript.exceptions
+    import rivescript.utils
+    from rivescript import RiveScript
+
+__all__ = ["Answer", "RuleEngine", "required_words"]
+
+_USER = "user"
+_HISTORY = "__history__"
+_LAST_MATCH = "__lastmatch__"
+_REMEMBERED_TURNS = 9
+_WORDS = re.compile(r"\w+")
+_LIBRARY_CHOICE = rivescript.utils.random_choice
+_CHANCE: contextvars.ContextVar[random.Random | None] = contextvars.ContextVar("rivescript_chance", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply of the rules: ``trigger`` as it stands in the file, and the user's variables afterwards."""
+
+    text: str
+    trigger: str
+    topic: str
+    variables: dict[str, Any]
+
+
+def _choice(options: Sequence[str]) -> str:
+    """The library's choice by chance, from our own generator where there is one."""
+    chance = _CHANCE.get()
+    chosen: str = _LIBRARY_CHOICE(options) if chance is None else options[chance.randrange(len(options))]
+    return chosen
+
+
+class _Brain(rivescript.brain.Brain):  # type: ignore[misc]  # the package has no types
+    """The interpreter's brain with two things mended: which triggers it looks at, and the order of array entries."""
+
+    def _getreply(self, user: str, msg: str, *arguments: Any, **named: Any) -> Any:
+        self.master.indexed.message = msg
+        return super()._getreply(user, msg, *arguments, **named)
+
+    def expand_array(self, array_name: str) -> list[str]:
+        # The library gives a set, whose order differs between processes; the longest alternative first is what is meant. It
+        # also forgets to read \\s as a space.
+        entries = {entry.replace("\\s", " ") for entry in super().expand_array(array_name)}
+        return sorted(entries, key=lambda entry: (-len(entry), entry))
+
+
+class _Indexed(dict[str, list[Any]]):
+    """The sorted triggers of each topic; what is looked up is only those that can match the current message."""
+
+    def __init__(self, topics: dict[str, list[Any]], arrays: dict[str, list[str]]) -> None:
+        super().__init__(topics)
+        self.message = ""
+        self._postings: dict[str, dict[str, list[int]]] = {}
+        self._always: dict[str, list[int]] = {}
+        for topic, triggers in topics.items():
+            postings: dict[str, list[int]] = {}
+            always: list[int] = []
+            for number, trigger in enumerate(triggers):
+                words = required_words(trigger[0], arrays)
+                for word in words or ():
+                    postings.setdefault(word, []).append(number)
+                if words is None:
+                    always.append(number)
+            self._postings[topic] = postings
+            self._always[topic] = always
+
+    def __getitem__(self, topic: str) -> list[Any]:
+        triggers = super().__getitem__(topic)
+        postings = self._postings[topic]
+        numbers = set(self._always[topic])
+        for word in set(_WORDS.findall(self.message)):
+            numbers.update(postings.get(word, ()))
+        return [triggers[number] for number in sorted(numbers)]
+
+
+class _Interpreter(RiveScript):  # type: ignore[misc]  # the package has no types
+    """The interpreter over our brain."""
+
+    def __init__(self) -> None:
+        super().__init__(utf8=True, strict=True)
+        self._brain = _Brain(self, strict=True, utf8=True)
+        self.indexed = _Indexed({}, {})
+
+    def sort_replies(self, thats: bool = False) -> None:
+        """Sort, then index what was sorted."""
+        super().sort_replies(thats)
+        self.indexed = _Indexed(self._sorted["topics"], self._array)
+        self._sorted["topics"] = self.indexed
+
+    def _warn(self, message: str, fname: str = "", lineno: int = 0) -> None:
+        raise ConfigurationError(str(message), where=f"{fname}:{lineno}" if fname else None)
+
+
+class RuleEngine:
+    """The rules of a folder. One engine serves all conversations: what it knows of one is given and given back.
+
+    Raises
+    ------
+    ConfigurationError
+        A file does not hold.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        # The library chooses through this one function; without a generator of ours it works as before.
+        rivescript.utils.random_choice = _choice
+        self._lock = threading.Lock()
+        self._interpreter = _Interpreter()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for file in sorted(directory.glob("*.rive")):
+                    self._interpreter._parse(str(file), file.read_text(encoding="utf-8-sig").splitlines())
+                self._interpreter.sort_replies()
+        except ConfigurationError:
+            raise
+        except Exception as error:
+            raise _from_library(error, directory) from None
+
+    def answer(
+        self, text: str, variables: dict[str, Any], history: Sequence[tuple[str, str]], seed: int
+    ) -> Answer | None:
+        """The reply to a message, or ``None`` where no rule matches, or the one that does has nothing to say or never ends.
+
+        Parameters
+        ----------
+        text:
+            The message.
+        variables:
+            The user's variables, as an earlier answer gave them.
+        history:
+            The exchanges before, latest last: ``(what the user said, what the bot said)``.
+        seed:
+            For choices by chance.
+        """
+        message = " ".join(text.replace("’", "'").replace("‘", "'").split())
+        with self._lock:
+            token = _CHANCE.set(random.Random(seed))
+            interpreter = self._interpreter
+            try:
+                interpreter.clear_uservars()
+                interpreter.set_uservars(_USER, {**variables, _HISTORY: _history(history)})
+                topic = str(variables.get("topic", "random"))
+                reply = interpreter.reply(_USER, message, errors_as_replies=False)
+                after = dict(interpreter.get_uservars(_USER))
+            except rivescript.exceptions.RiveScriptError:
+                return None
+            finally:
+                interpreter.clear_uservars()
+                _CHANCE.reset(token)
+        trigger = after.pop(_LAST_MATCH, None)
+        after.pop(_HISTORY, None)
+        reply = reply.strip()
+        if trigger is None or not reply or "[ERR:" in reply:
+            return None
+        return Answer(reply, str(trigger), topic, {key: str(value) for key, value in sorted(after.items())})
+
+    def matches(self, pattern: str, text: str) -> bool:
+        """Whether a pattern of a ``%Previous`` or a trigger matches a text of the bot's."""
+        with self._lock:
+            brain = self._interpreter._brain
+            formatted = brain.format_message(text, botreply=True)
+            return bool(re.match(brain.reply_regexp(_USER, pattern), formatted))
+
+
+def _history(exchanges: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    latest = list(reversed(exchanges[-_REMEMBERED_TURNS:]))
+    fill = ["undefined"] * (_REMEMBERED_TURNS - len(latest))
+    return {"input": [said for said, _ in latest] + fill, "reply": [reply for _, reply in latest] + fill}
+
+
+def _from_library(error: Exception, directory: Path) -> ConfigurationError:
+    """The library's own syntax error, ``Syntax error in FILE line N: ...``, in our form."""
+    match = re.match(r"Syntax error in (.+) line (\d+): (.+)", str(error), re.DOTALL)
+    if match:
+        return ConfigurationError(match[3], where=f"{match[1]}:{match[2]}")
+    return ConfigurationError(f"cannot be used: {type(error).__name__}: {error}", where=directory)
+
+
+def required_words(pattern: str, arrays: dict[str, list[str]]) -> set[str] | None:
+    """Words of which a message must hold at least one for a trigger to match it; ``None`` where that cannot be said.
+
+    Only what stands apart, between spaces, ends or optionals, is taken for a word: next to a wildcard a literal can be a
+    part of one.
+    """
+    best: set[str] | None = None
+    for part in _required_parts(pattern.lower()):
+        words = _words_of(part, arrays)
+        if words and (best is None or (len(words), -min(map(len, words))) < (len(best), -min(map(len, best)))):
+            best = words
+    return best
+
+
+def _required_parts(pattern: str) -> Iterator[str]:
+    """The parts between spaces that are not optional; a group with its spaces is one part."""
+    without = re.sub(r"\{weight=\d+\}", " ", pattern)
+    without = re.sub(r"\[[^\]]*\]", " ", without)
+    depth, part = 0, ""
+    for character in without + " ":
+        depth += (character == "(") - (character == ")")
+        if character == " " and depth == 0:
+            if part:
+                yield part
+            part = ""
+        else:
+            part += character
+
+
+def _words_of(part: str, arrays: dict[str, list[str]]) -> set[str] | None:
+    """One word of each alternative of a part, or ``None`` where an alternative has none for certain."""
+    inside = part[1:-1] if part.startswith("(") and part.endswith(")") else part
+    if any(character in inside for character in "()"):
+        return None
+    alternatives = inside.split("|")
+    found: set[str] = set()
+    for alternative in alternatives:
+        word = _word_of(alternative, arrays)
+        if word is None:
+            return None
+        found |= word
+    return found
+
+
+def _word_of(alternative: str, arrays: dict[str, list[str]]) -> set[str] | None:
+    if re.fullmatch(r"@\w+", alternative.strip()):
+        entries = arrays.get(alternative.strip()[1:])
+        if not entries:
+            return None
+        words = [_word_of(entry.replace("\\s", " ").lower(), {}) for entry in entries]
+        return None if any(word is None for word in words) else {w for word in words if word for w in word}
+    for candidate in sorted(alternative.split(), key=len, reverse=True):
+        if re.fullmatch(r"[^\W_]+", candidate):
+            return {candidate}
+    return None
