@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
 from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar, cast
 
 from tertulia.errors import ConfigurationError
@@ -28,7 +27,7 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """The names of all parts, in alphabetical order."""
-        return sorted({*self._shipped, *(point.name for point in importlib.metadata.entry_points(group=self.group))})
+        return sorted({*self._shipped, *(point.name for point in entry_points(group=self.group))})
 
     def factory(self, name: str) -> Any:
         """The class or function registered under a name.
@@ -38,16 +37,17 @@ class Registry(Generic[T]):
         ConfigurationError
             There is no part of that name, or it cannot be imported.
         """
-        target = self._shipped.get(name)
-        if target is None:
-            points = importlib.metadata.entry_points(group=self.group, name=name)
+        if name in self._shipped:
+            point = EntryPoint(name, self._shipped[name], self.group)
+        else:
+            points = entry_points(group=self.group, name=name)
             if not points:
                 raise ConfigurationError(f"there is no {self.noun} {name!r}; there are: {', '.join(self.names())}")
-            target = next(iter(points)).value
-        module, _, attribute = target.partition(":")
+            point = next(iter(points))
         try:
-            return getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
+            return point.load()
+        except Exception as error:
+            # A part of another package may fail in any way while it is imported.
             raise ConfigurationError(f"the {self.noun} {name!r} cannot be loaded: {error}") from error
 
     def get(self, name: str) -> T:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tertulia.cli.output import number, print_json, progress
+from tertulia.cli.output import number, print_json, progress, visible
 
 __all__ = ["app"]
 
@@ -45,7 +45,7 @@ def build(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is at the output path.")] = False,
     json_: _Json = False,
 ) -> None:
-    """Build a bot that answers from corpora of conversations, with rules before and backup lines after."""
+    """Build a bot from corpora of conversations. Rules answer before the conversations, backup lines after them."""
     from tertulia.bot.assemble import build_from_corpora
     from tertulia.bot.build import BotOptions
 
@@ -95,7 +95,7 @@ def remove(
     dialogue_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The dialogues to take out.")],
     json_: _Json = False,
 ) -> None:
-    """Take dialogues out of a bot's bank: nothing of them is said again."""
+    """Take dialogues out of a bot's bank. Nothing of them is said again."""
     from tertulia.bot.assemble import remove_from_bank
 
     counts = remove_from_bank(bot, dialogue_ids)
@@ -120,7 +120,7 @@ def why(
     ] = None,
     json_: _Json = False,
 ) -> None:
-    """Explain a turn: who answered, from which source, how sure, and what was considered and rejected."""
+    """Explain a turn. Who answered, from which source, how sure, and what was considered and rejected."""
     from tertulia.bot.explain import explain
     from tertulia.bot.why import find_turn
     from tertulia.log.location import default_database
@@ -129,4 +129,4 @@ def why(
     if json_:
         print_json({**found, "source": source})
     else:
-        print(explain(found, source))
+        print(visible(explain(found, source)))

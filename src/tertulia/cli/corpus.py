@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tertulia.cli.output import number, print_json, progress, remark, table
+from tertulia.cli.output import number, print_json, progress, remark, table, visible
+
+if TYPE_CHECKING:
+    from tertulia.corpus.exchange import Finding
+    from tertulia.corpus.model import Dialogue
 
 __all__ = ["app"]
 
@@ -32,7 +36,7 @@ def import_(
     overwrite: _Overwrite = False,
     json_: _Json = False,
 ) -> None:
-    """Read a corpus in an outside format, say what was odd in it, and write it in Tertulia's shape."""
+    """Bring in conversations from an outside format. Says what was left out and what was odd, and where first."""
     from tertulia.corpus.exchange import Report
     from tertulia.formats.importing import import_corpus
 
@@ -53,12 +57,19 @@ def import_(
         return
     counts = corpus.manifest.counts
     print(f"{output}: {number(counts['dialogues'])} dialogues, {number(counts['utterances'])} utterances")
-    for title, findings in (("left out", report.skipped), ("kept, but odd", report.noted)):
-        if findings:
-            print(f"\n{title}:")
-            for reason, finding in findings.items():
-                first = f"  (first: {finding.first})" if finding.first else ""
-                print(f"  {number(finding.count):>9}  {reason}{first}")
+    for title, findings in (("left out", report.skipped), ("kept, and worth knowing", report.noted)):
+        _print_findings(title, findings)
+    remark(f"\nlook into it: tertulia corpus show {output}    check it: tertulia corpus verify {output}")
+
+
+def _print_findings(title: str, findings: dict[str, Finding]) -> None:
+    if not findings:
+        return
+    print(f"\n{title}:")
+    width = max(len(number(finding.count)) for finding in findings.values())
+    for reason, finding in findings.items():
+        first = f"  (first: {finding.first})" if finding.first else ""
+        print(visible(f"  {number(finding.count):>{width}}  {reason}{first}"))
 
 
 @app.command("export", epilog="Example: tertulia corpus export jsonl sd -o sd.jsonl")
@@ -69,7 +80,7 @@ def export(
     overwrite: _Overwrite = False,
     json_: _Json = False,
 ) -> None:
-    """Write a corpus in an outside format; what the format cannot hold is counted."""
+    """Write a corpus in an outside format. What the format cannot hold is counted."""
     from tertulia.corpus.exchange import Report
     from tertulia.formats.importing import export_corpus
 
@@ -80,8 +91,7 @@ def export(
         print_json({"output": str(output), "dialogues": count, "report": report.to_json()})
         return
     print(f"{output}: {number(count)} dialogues")
-    for reason, finding in report.skipped.items():
-        print(f"  left out: {number(finding.count)} {reason}")
+    _print_findings("left out", report.skipped)
 
 
 @app.command("formats", epilog="Example: tertulia corpus formats")
@@ -105,7 +115,7 @@ def show(
     ] = None,
     json_: _Json = False,
 ) -> None:
-    """Print one dialogue with its annotations, without reading the rest; without an id, say what there is."""
+    """Print one dialogue, or the first few. One dialogue comes with its annotations, without reading the rest."""
     from itertools import islice
 
     from tertulia.corpus.store import Corpus
@@ -117,25 +127,25 @@ def show(
             if json_:
                 print_json(record_to_json(record))
             else:
-                print(_dialogue_text(record))
+                print(visible(_dialogue_text(record)))
             return
         first = list(islice(opened.records(), 10))
         if json_:
             print_json({"dialogues": len(opened), "first": [record.dialogue.id for record in first]})
             return
-        print(f"{corpus}: {number(len(opened))} dialogues; the first of them:\n")
-        for record in first:
-            dialogue = record.dialogue
-            opening = dialogue.utterances[0].text if dialogue.utterances else "(no utterance)"
-            print(
-                f"{dialogue.id}  {dialogue.domain or ''}  {len(dialogue.utterances)} utterances  {_short(opening, 60)}"
-            )
-        remark(f"\none whole: tertulia corpus show {corpus} {first[0].dialogue.id if first else 'ID'}")
+        print(f"{corpus}: {number(len(opened))} dialogues" + ("; the first of them:\n" if first else ""))
+        if first:
+            rows = [
+                [dialogue.id, dialogue.domain or "–", number(len(dialogue.utterances)), _opening(dialogue)]
+                for dialogue in (record.dialogue for record in first)
+            ]
+            print(table(["dialogue", "domain", "utterances", "opening"], rows, right={2}))
+            remark(f"\none whole: tertulia corpus show {corpus} {first[0].dialogue.id}")
 
 
 @app.command("stats", epilog="Example: tertulia corpus stats sd --json")
 def stats(corpus: _Corpus, json_: _Json = False) -> None:
-    """Count dialogues, utterances, words, speakers, domains, splits and annotation layers."""
+    """Count what a corpus holds. Dialogues, utterances, words, speakers, domains, splits and annotation layers."""
     from tertulia.corpus.statistics import corpus_statistics
     from tertulia.corpus.store import Corpus
 
@@ -153,7 +163,7 @@ def stats(corpus: _Corpus, json_: _Json = False) -> None:
 
 @app.command("verify", epilog="Example: tertulia corpus verify sd")
 def verify(corpus: _Corpus, json_: _Json = False) -> None:
-    """Check the digests, then recount what the corpus's publication states: published, found, difference."""
+    """Check the files, and recount what the publication states. Prints published, found and difference."""
     from tertulia.corpus.store import Corpus
     from tertulia.formats.publication import verify_corpus
 
@@ -173,9 +183,14 @@ def verify(corpus: _Corpus, json_: _Json = False) -> None:
     ]
     print(table(["what", "measure", "published", "found", "difference"], rows, right={2, 3, 4}))
     exact = sum(f["difference"] == 0 for f in found["figures"])
-    print(f"\n{exact} of {len(rows)} figures are met exactly.")
+    print(
+        f"\n{exact} of {len(rows)} figures are met exactly; of the {found['topics']} topics {found['topics_met']} in both "
+        "conversations and turns."
+    )
+    for line in found["misprints"]:
+        print(f"A misprint: {line}.")
     for line in found["contradictions"]:
-        print(f"The publication contradicts itself: {line}")
+        print(f"The publication contradicts itself: {line}.")
 
 
 def _difference(figure: dict[str, Any]) -> str:
@@ -192,7 +207,8 @@ def _dialogue_text(record: Any) -> str:
     lines.append("")
     width = max((len(u.speaker) for u in dialogue.utterances), default=0)
     for utterance in dialogue.utterances:
-        lines.append(f"{utterance.position:>3}  {utterance.speaker:<{width}}  {utterance.text}")
+        text = utterance.text.replace("\n", "\n" + " " * (width + 7))
+        lines.append(f"{utterance.position:>3}  {utterance.speaker:<{width}}  {text}")
         lines += [
             f"{'':>3}  {'':<{width}}    ↳ {note.layer} ({note.annotator}): {_annotation_text(note, utterance.text)}"
             for note in record.annotations
@@ -212,6 +228,10 @@ def _annotation_text(note: Any, text: str) -> str:
     answer = " ".join(str(part) for part in (note.label, note.value) if part is not None)
     span = f" “{text[note.start : note.end]}”" if note.start is not None else ""
     return f"{answer}{span}"
+
+
+def _opening(dialogue: Dialogue) -> str:
+    return _short(dialogue.utterances[0].text, 60) if dialogue.utterances else "(no utterance)"
 
 
 def _short(text: str, length: int) -> str:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
-import click
 import typer
 
 from tertulia import __version__
 from tertulia.cli import bot, corpus, talk
-from tertulia.errors import TertuliaError
+from tertulia.cli.output import complain, prepare_streams
+from tertulia.errors import TertuliaError, UsageError
 
 __all__ = ["app", "main"]
 
 _INTERRUPTED = 130
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 app = typer.Typer(
     name="tertulia",
@@ -55,40 +56,52 @@ def main(arguments: list[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or bool(os.environ.get("TERTULIA_DEBUG"))
     words = [word for word in words if word != "--debug"]
+    prepare_streams()
     try:
-        result: Any = app(words, standalone_mode=False)
-        sys.stdout.flush()
-        return result if isinstance(result, int) else 0
-    except click.UsageError as error:
-        error.show()
-        return 2
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+        command = typer.main.get_command(app)
+        with command.make_context("tertulia", words) as context:
+            command.invoke(context)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return 0
+    except typer.Exit as done:
+        return done.exit_code
+    except (typer.Abort, KeyboardInterrupt):
         print(file=sys.stderr)
         return _INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has gone (head, less): nothing is wrong. Python must not complain at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output has gone (head, less): nothing is wrong.
+        _leave_stdout()
         return 0
-    except TertuliaError as error:
-        if debug:
-            raise
-        _complain(error.one_line())
-        return error.exit_code
+    except _UsageError as error:
+        # Typer's own class or, before 0.26, click's: both know how to show themselves.
+        error.show()  # type: ignore[attr-defined]
+        return UsageError.exit_code
     except Exception as error:
         if debug:
             raise
-        _complain(f"unexpected {type(error).__name__}: {' '.join(str(error).split())} (--debug shows where)")
-        return 1
+        if isinstance(error, TertuliaError):
+            complain(error.one_line())
+            return error.exit_code
+        if isinstance(error, OSError):
+            _leave_stdout()
+            where = f"{error.filename}: " if error.filename else ""
+            complain(f"{where}{error.strerror or error}")
+        else:
+            complain(f"unexpected {type(error).__name__}: {error} (--debug shows where)")
+        return TertuliaError.exit_code
 
 
-def _complain(message: str) -> None:
-    # Whatever a file name or a cell held must not play with the terminal.
-    visible = "".join(character if character.isprintable() else "\ufffd" for character in message)
-    encoding = sys.stderr.encoding or "utf-8"
-    print(f"error: {visible}".encode(encoding, "replace").decode(encoding), file=sys.stderr)
+def _leave_stdout() -> None:
+    """Let what cannot be printed go nowhere, so that Python does not complain of it at exit."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 if __name__ == "__main__":

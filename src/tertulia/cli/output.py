@@ -2,26 +2,53 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["number", "print_json", "progress", "remark", "table"]
+__all__ = ["complain", "number", "prepare_streams", "print_json", "progress", "remark", "table", "visible"]
 
 _PLAIN_EVERY_S = 5.0
+# Control characters but tab and line break, and halves of surrogate pairs (a file name may hold bytes that are not UTF-8).
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL_IN_JSON = re.compile(r"[\x7f-\x9f\ud800-\udfff]")
+
+
+def prepare_streams() -> None:
+    """Let characters that a terminal's encoding does not have be printed as question marks, not end in an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def visible(text: str) -> str:
+    """A text from outside as it may be shown: control characters, which play with a terminal, become visible marks."""
+    return _CONTROL.sub("\ufffd", text)
 
 
 def print_json(value: Any, *, lines: bool = False) -> None:
     """Print a value as JSON on stdout: indented, or on one line."""
-    print(json.dumps(value, ensure_ascii=False, indent=None if lines else 2), flush=lines)
+    text = json.dumps(value, ensure_ascii=not _is_unicode(sys.stdout), indent=None if lines else 2)
+    print(_CONTROL_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text), flush=lines)
 
 
 def remark(message: str) -> None:
     """Say something beside the result, on stderr."""
-    print(message, file=sys.stderr, flush=True)
+    print(visible(message), file=sys.stderr, flush=True)
+
+
+def complain(message: str) -> None:
+    """Say in one line on stderr what went wrong."""
+    remark(f"error: {' '.join(message.split())}")
+
+
+def _is_unicode(stream: Any) -> bool:
+    return str(getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
 
 
 def number(value: float | None) -> str:
@@ -34,6 +61,8 @@ def number(value: float | None) -> str:
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: set[int] | None = None) -> str:
     """A plain table with aligned columns; those in ``right`` are numbers and lean right."""
     right = right or set()
+    rule = "─" if _is_unicode(sys.stdout) else "-"
+    rows = [[visible(cell).replace("\n", " ") for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
 
     def line(row: Sequence[str]) -> str:
@@ -43,7 +72,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: set[in
         )
         return "  ".join(cells).rstrip()
 
-    return "\n".join([line(header), line(["─" * width for width in widths]), *(line(row) for row in rows)])
+    return "\n".join([line(header), line([rule * width for width in widths]), *(line(row) for row in rows)])
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tertulia.cli.output import number, print_json, remark, table
+from tertulia.cli.output import number, print_json, remark, table, visible
 from tertulia.errors import InputError, TertuliaError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def serve(
     ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
-    """Serve the page on which one talks with an agent, and its JSON API."""
+    """Serve the page to talk on, and its JSON API."""
     from tertulia.bot.service import Conversations
     from tertulia.web.server import run_server
 
@@ -87,7 +87,7 @@ def inspect(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A corpus, index, bot or other artefact.")],
     json_: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
 ) -> None:
-    """Print what an artefact is, from what and how it was made, and whether its files are as they were."""
+    """Say what an artefact is and how it was made. Checks too whether its files are as they were."""
     from dataclasses import asdict
 
     from tertulia.artefact import read_manifest, verify
@@ -101,7 +101,7 @@ def inspect(
     if json_:
         print_json({**asdict(manifest), "digest": manifest.digest, "intact": problem is None})
     else:
-        print(_manifest_text(path, manifest))
+        print(visible(_manifest_text(path, manifest)))
     if problem is not None:
         raise problem
     if not json_:
@@ -121,12 +121,19 @@ def _manifest_text(path: Path, manifest: Any) -> str:
                     for k, v in value.items()
                 )
             )
-    lines += [f"input: {i['name']} ({number(i['bytes'])} bytes, sha256 {i['sha256'][:16]}…)" for i in manifest.inputs]
+    lines += [
+        f"input: {i.get('name')} ({number(i.get('bytes'))} bytes, sha256 {str(i.get('sha256'))[:16]}…)"
+        for i in manifest.inputs
+    ]
     lines += [
         f"{name}: {value}" for name, value in (("licence", manifest.licence), ("citation", manifest.citation)) if value
     ]
     for kind, findings in manifest.report.items():
-        lines += [f"{kind}: {number(f['count'])} {reason}" for reason, f in findings.items()]
+        lines += [
+            f"{kind}: {number(f['count'])} {reason}"
+            for reason, f in (findings.items() if isinstance(findings, dict) else ())
+            if isinstance(f, dict) and isinstance(f.get("count"), int)
+        ]
     rows = [[name, number(entry.bytes), entry.sha256[:16] + "…"] for name, entry in manifest.files.items()]
     rows += [[f"{name}/", "", digest[:16] + "…"] for name, digest in manifest.parts.items()]
     return "\n".join(lines) + "\n\n" + table(["file", "bytes", "sha256"], rows, right={1})
@@ -155,7 +162,7 @@ def _say(conversations: Conversations, identifier: str, text: str, json_: bool) 
     if json_:
         print_json(turn.to_json(), lines=True)
     else:
-        print(f"you: {turn.text}\n{conversations.bot().name}: {turn.reply}\n", flush=True)
+        print(visible(f"you: {turn.text}\n{conversations.bot().name}: {turn.reply}\n"), flush=True)
 
 
 def _talk(conversations: Conversations, identifier: str, json_: bool) -> None:
@@ -173,7 +180,7 @@ def _talk(conversations: Conversations, identifier: str, json_: bool) -> None:
         console.print(f"{bot.name}  ·  {_HELP}", style="dim")
         if bot.config.greeting:
             console.print(f"\n{bot.name}: ", style="bold cyan", end="")
-            console.print(bot.config.greeting)
+            console.print(visible(bot.config.greeting))
     spoken = 0
     while True:
         try:
@@ -201,7 +208,7 @@ def _talk(conversations: Conversations, identifier: str, json_: bool) -> None:
             print_json(turn.to_json(), lines=True)
         else:
             console.print(f"{bot.name}: ", style="bold cyan", end="")
-            console.print(turn.reply)
+            console.print(visible(turn.reply))
             console.print(
                 f"      {turn.component} · {turn.confidence:.2f} · {turn.elapsed_ms:.1f} ms"
                 + (f" · {turn.topic}" if turn.topic else ""),
@@ -218,7 +225,7 @@ def _command(conversations: Conversations, identifier: str, command: str, rest: 
             print("Nothing has been said yet.")
             return
         turn = conversations.turn(identifier, int(rest) if rest.isdigit() else spoken)
-        print(explain(turn, conversations.source(turn["evidence"])))
+        print(visible(explain(turn, conversations.source(turn["evidence"]))))
     elif command == "/topic" and rest:
         print(f"Topic: {conversations.wish_topic(identifier, rest)}")
     elif command in {"/topic", "/topics"}:

@@ -24,18 +24,36 @@ def verify_corpus(corpus: Corpus, progress: Callable[[int, int | None], None] | 
 
     Returns
     -------
-    ``{"publication", "figures", "contradictions"}``; a figure is ``{"what", "measure", "published", "printed", "found",
-    "difference"}`` with the difference as found minus published. Where no publication is known the lists are empty.
+    ``{"publication", "figures", "topics", "topics_met", "misprints", "contradictions"}``; a figure is ``{"what", "measure",
+    "published", "printed", "found", "difference"}`` with the difference as found minus published. ``topics`` counts the rows of
+    the stated table, ``topics_met`` those of them whose conversations and turns are both met exactly. Where no publication is
+    known the lists are empty.
     """
     stated = _publication(str(corpus.manifest.details.get("format", "")))
     if stated is None:
-        return {"publication": None, "figures": [], "contradictions": []}
+        return {
+            "publication": None,
+            "figures": [],
+            "topics": 0,
+            "topics_met": 0,
+            "misprints": [],
+            "contradictions": [],
+        }
     found = _recount(corpus, progress)
     figures = [_figure(figure, found) for figure in stated["figure"]]
+    topics = {figure["domain"] for figure in stated["figure"] if "domain" in figure}
+    missed = {
+        figure["domain"]
+        for figure, recounted in zip(stated["figure"], figures, strict=True)
+        if "domain" in figure and figure["measure"] in {"conversations", "turns"} and recounted["difference"]
+    }
     return {
         "publication": stated["publication"],
         "figures": figures,
-        "contradictions": [*_misprints(stated["figure"]), *_sums(stated)],
+        "topics": len(topics),
+        "topics_met": len(topics - missed),
+        "misprints": _misprints(stated["figure"]),
+        "contradictions": _sums(stated),
     }
 
 
