@@ -9,17 +9,19 @@ import sys
 import time
 import urllib.request
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tertulia.bot.pipeline import Bot
 from tertulia.bot.service import Conversations
 from tertulia.log.store import LogStore
 from tertulia.web.app import create_app
+from tests.web.browser import Findings
 
 with warnings.catch_warnings():
     # Newer Starlettes would rather have httpx2 than httpx, and say so at import; either does.
@@ -66,7 +68,7 @@ def free_port() -> int:
 class Server:
     """``tertulia serve`` in a process of its own; it can be stopped and started again on the same port and log."""
 
-    bot: Path
+    bots: list[Path]
     database: Path
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
@@ -77,8 +79,9 @@ class Server:
 
     def start(self) -> None:
         command = "from tertulia.cli.main import main; main()"
-        arguments = ["serve", "--bot", self.bot, "--database", f"sqlite:///{self.database}", "--port", self.port]
-        self.process = subprocess.Popen([sys.executable, "-c", command, *map(str, arguments)], stderr=subprocess.PIPE)
+        bots = [argument for bot in self.bots for argument in ("--bot", str(bot))]
+        arguments = ["serve", *bots, "--database", f"sqlite:///{self.database}", "--port", str(self.port)]
+        self.process = subprocess.Popen([sys.executable, "-c", command, *arguments], stderr=subprocess.PIPE)
         deadline = time.monotonic() + 30
         while True:
             with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.url}/api/health", timeout=5):
@@ -96,11 +99,24 @@ class Server:
 
 
 @pytest.fixture
-def server(small_bot: Path, tmp_path: Path) -> Iterator[Server]:
-    server = Server(small_bot, tmp_path / "log.sqlite")
-    server.start()
-    yield server
-    server.stop()
+def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """Starts servers with the bots given; they end with the test."""
+    servers: list[Server] = []
+
+    def start(*bots: Path) -> Server:
+        server = Server(list(bots), tmp_path / f"log-{len(servers)}.sqlite")
+        servers.append(server)
+        server.start()
+        return server
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture
+def server(serve: Callable[..., Server], small_bot: Path) -> Server:
+    return serve(small_bot)
 
 
 @pytest.fixture(scope="session")
@@ -110,3 +126,49 @@ def chromium() -> str:
     if found is None:
         pytest.skip("there is no chromium on the path; install it, or name one in CHROMIUM")
     return found
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=BROWSER_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def findings() -> Findings:
+    return Findings()
+
+
+@pytest.fixture
+def open_page(browser: Browser, findings: Findings, serve: Callable[..., Server]) -> Iterator[Callable[..., Page]]:
+    """Opens pages, each in a context of its own with the options given; nothing they did may have gone wrong.
+
+    They are closed before the servers: a page whose server went away would have something to say about it.
+    """
+    contexts: list[BrowserContext] = []
+
+    def open_one(**options: object) -> Page:
+        options = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"} | options
+        context = browser.new_context(**options)
+        context.set_default_timeout(15_000)
+        contexts.append(context)
+        page = context.new_page()
+        findings.watch(page)
+        return page
+
+    yield open_one
+    for context in contexts:
+        for page in context.pages:
+            assert page.evaluate("violations") == []
+        context.close()
+    assert findings.dialogs == []
+    assert findings.unexpected == []
+
+
+@pytest.fixture
+def page(open_page: Callable[..., Page], server: Server) -> Page:
+    page = open_page()
+    page.goto(server.url)
+    return page

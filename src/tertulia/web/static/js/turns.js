@@ -46,7 +46,7 @@ export function tick(step) {
   const words = { replied: "has an answer", abstained: "passes", "below threshold": "is not sure enough" };
   return h(
     "span",
-    { class: `tick ${step.outcome}` },
+    { class: step.outcome === "replied" ? "tick replied" : "tick" },
     h("b", { text: step.component }),
     ` ${words[step.outcome] ?? step.outcome}`,
   );
