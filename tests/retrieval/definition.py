@@ -102,30 +102,32 @@ def rank(
 
 
 class LargeBank:
-    """The same definition over arrays: sums by ``bincount``, which adds one after the other in term order."""
+    """The same definition over arrays: each sum gets its words one after the other, in term order."""
 
     def __init__(self, bank: list[Placed], scale: float = 1.3) -> None:
         self.scale = scale
         sets = [sorted(set(english_words(u.text))) for placed in bank for u in placed.dialogue.utterances]
-        vocabulary = sorted({word for words in sets for word in words})
-        self.word = {word: index for index, word in enumerate(vocabulary)}
-        self.idf = np.array([idf(word, scale) for word in vocabulary])
-        self.terms = np.array([self.word[word] for words in sets for word in words], dtype=np.int64)
-        self.row = np.repeat(np.arange(len(sets)), [len(words) for words in sets])
         self.rows = len(sets)
+        rows_of: dict[str, list[int]] = {}
+        for row, words in enumerate(sets):
+            for word in words:
+                rows_of.setdefault(word, []).append(row)
+        self.rows_of = {word: np.array(rows) for word, rows in rows_of.items()}
+        self.idf = {word: idf(word, scale) for word in rows_of}
         lengths = [len(placed.dialogue.utterances) for placed in bank]
         self.position = np.concatenate([np.arange(length) for length in lengths])
         self.number = np.concatenate([np.arange(length) + p.number for p, length in zip(bank, lengths, strict=True)])
         self.topic = np.repeat(np.array([placed.dialogue.domain or "" for placed in bank]), lengths)
-        self.context_norm = self._before(np.sqrt(self._sums(np.arange(len(vocabulary)), sixth(self.idf))), 1)
-        self.norm = np.sqrt(self._sums(np.arange(len(vocabulary)), second(self.idf)))
+        self.context_norm = self._before(np.sqrt(self._sums(rows_of, sixth)), 1)
+        self.norm = np.sqrt(self._sums(rows_of, second))
 
-    def _sums(self, words: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        of_word = np.zeros(len(self.idf))
-        of_word[words] = weights[words]
-        values = of_word[self.terms]
-        some = np.flatnonzero(values)
-        return np.bincount(self.row[some], weights=values[some], minlength=self.rows)
+    def _sums(self, words, power) -> np.ndarray:
+        """For each row the powers of the weights of those words that it has."""
+        sums = np.zeros(self.rows)
+        for word in sorted(words):
+            if word in self.rows_of:
+                sums[self.rows_of[word]] += power(self.idf[word])
+        return sums
 
     def _before(self, values: np.ndarray, distance: int) -> np.ndarray:
         shifted = np.zeros(self.rows)
@@ -134,14 +136,11 @@ class LargeBank:
         return shifted
 
     def rank(self, text, previous="", *, k=10, topic=None, bonus=0.02, lam=0.005) -> list[tuple[int, float, float]]:
-        q = sorted(set(english_words(text)))
-        known = np.array([self.word[word] for word in q if word in self.word], dtype=np.int64)
-        q_c = np.array([self.word[w] for w in set(english_words(previous)) if w in self.word], dtype=np.int64)
-        weights = [self.idf[self.word[word]] if word in self.word else self.scale for word in q]
-        query_norm = math.sqrt(total(sixth(float(w)) for w in weights))
-        s_c = self._before(self._sums(known, sixth(self.idf)), 1)
-        s_cr = self._sums(known, eighth(self.idf))
-        s_2cq = self._before(self._sums(q_c, second(self.idf)), 2)
+        q, q_c = set(english_words(text)), set(english_words(previous))
+        query_norm = math.sqrt(total(sixth(self.idf.get(word, self.scale)) for word in sorted(q)))
+        s_c = self._before(self._sums(q, sixth), 1)
+        s_cr = self._sums(q, eighth)
+        s_2cq = self._before(self._sums(q_c, second), 2)
         score = np.zeros(self.rows)
         some = s_c > 0
         score[some] = ((s_c[some] + s_cr[some]) * np.sqrt(s_c[some])) / (query_norm * self.context_norm[some])

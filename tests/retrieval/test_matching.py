@@ -15,7 +15,7 @@ banks = st.lists(st.tuples(st.lists(texts, max_size=6), st.sampled_from([None, "
 queries = st.lists(st.tuples(texts, texts), min_size=1, max_size=4)
 relaxed = settings(
     deadline=None,
-    max_examples=60,
+    max_examples=40,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

@@ -16,7 +16,12 @@ class Searcher:
     """The segments of one commit, ready to be searched by many threads."""
 
     def __new__(
-        cls, variant: str, unknown: float, match_type: type[Match], segments: tuple[tuple[NDArray[Any] | bool, ...], ...], /
+        cls,
+        variant: str,
+        unknown: float,
+        match_type: type[Match],
+        segments: tuple[tuple[NDArray[Any] | bool, ...], ...],
+        /,
     ) -> Searcher: ...
     def search(
         self, text: str, previous: str, k: int, topic_rows: NDArray[Any] | None, bonus: float, lam: float, /

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tertulia.artefact import FileEntry, Manifest, read_manifest, sha256_of, write_manifest
+from tertulia.artefact import MANIFEST, FileEntry, Manifest, read_manifest, sha256_of, write_manifest
 from tertulia.errors import ArtefactError
 from tertulia.retrieval.segment import Segment, SegmentFiles
 from tertulia.retrieval.tokenizer import tokenizer_for
@@ -37,6 +37,8 @@ __all__ = [
 KIND = "matching-index"
 _LOCK = ".writer.lock"
 _OUR_FILES = re.compile(r"^(segment-\d{6}\.(index|texts)|removed-\d{6})$")
+# What write_atomically leaves of a manifest when it is killed.
+_HALF_MANIFEST = re.compile(rf"^\.{re.escape(MANIFEST)}\..")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ def _entry(file: Path) -> FileEntry:
 def _remove_unnamed(directory: Path, names: Sequence[str]) -> None:
     """Remove files of ours that the manifest does not name: those replaced, and those a killed writer left."""
     for file in directory.iterdir():
-        if _OUR_FILES.match(file.name) and file.name not in names:
+        if (_OUR_FILES.match(file.name) and file.name not in names) or _HALF_MANIFEST.match(file.name):
             # Where an open file cannot be removed (Windows), the next writer does it.
             with contextlib.suppress(OSError):
                 file.unlink()

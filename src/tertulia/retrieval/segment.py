@@ -141,6 +141,7 @@ class Segment:
         self._require(all(isinstance(topic, str) for topic in self.topics), "its topics are not names")
         self._require(len(self._topic_code) == len(self.topics), "a topic stands twice")
         self._require(len(self.row) == self.rows + 1 and len(self.word_bit) == self.words, "its records are cut")
+        self._require(self._delimits(self.first, self.rows, len(self.terms)), "the words of its rows overlap")
         self._require(len(self.signature) == self.rows, "its signatures are cut")
         self._require(self._delimits(self.dialogue_row, self.dialogues, self.rows), "its dialogues overlap")
         self._require(
