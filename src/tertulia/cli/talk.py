@@ -112,7 +112,8 @@ def _manifest_text(path: Path, manifest: Any) -> str:
     lines = [f"{path}: a {manifest.kind}, made by Tertulia {manifest.tertulia}", f"digest {manifest.digest}"]
     if manifest.command:
         lines.append(f"made with: {' '.join(manifest.command)}")
-    for key, value in (("options", manifest.options), ("counts", manifest.counts), ("details", manifest.details)):
+    details = {key: value for key, value in manifest.details.items() if not isinstance(value, dict | list)}
+    for key, value in (("options", manifest.options), ("counts", manifest.counts), ("details", details)):
         if value:
             lines.append(
                 f"{key}: "

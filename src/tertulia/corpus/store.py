@@ -11,7 +11,7 @@ from typing import Any
 
 from tertulia.artefact import Manifest, create, verify
 from tertulia.corpus.model import Dialogue, Record
-from tertulia.corpus.tables import TABLES, TableReader, TableWriter
+from tertulia.corpus.tables import TABLES, TableReader, TableWriter, footer_digest
 from tertulia.errors import ArtefactError, InputError
 
 __all__ = ["KIND", "Corpus", "CorpusWriter", "write_corpus"]
@@ -33,7 +33,8 @@ class Corpus:
     def __init__(self, path: str | Path, *, check_digests: bool = False) -> None:
         self.path = Path(path)
         self.manifest: Manifest = verify(self.path, KIND, digests=check_digests)
-        self._reader = TableReader(self.path)
+        footers = self.manifest.details.get("footers")
+        self._reader = TableReader(self.path, footers if isinstance(footers, dict) else None)
 
     def __enter__(self) -> Corpus:
         return self
@@ -207,6 +208,9 @@ def write_corpus(path: str | Path, records: Iterable[Record], manifest: Manifest
             writer.close()
         finally:
             writer.abandon()
+        draft.manifest.details["footers"] = {
+            table: footer_digest(draft.directory / f"{table}.parquet") for table in TABLES
+        }
         draft.manifest.counts = {
             "dialogues": writer.dialogues,
             "utterances": writer.utterances,

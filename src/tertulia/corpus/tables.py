@@ -6,8 +6,10 @@ groups lead to one dialogue without reading the rest.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +23,7 @@ from tertulia.artefact import canonical_json
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance
 from tertulia.errors import ArtefactError, InputError
 
-__all__ = ["SCHEMAS", "TABLES", "TableReader", "TableWriter"]
+__all__ = ["SCHEMAS", "TABLES", "TableReader", "TableWriter", "footer_digest"]
 
 _TIME = pa.timestamp("us", tz="UTC")
 SCHEMAS: dict[str, pa.Schema] = {
@@ -213,14 +215,27 @@ def _annotation_order(annotation: Annotation) -> tuple[Any, ...]:
     )
 
 
+def footer_digest(path: Path) -> str:
+    """The SHA-256 (hexadecimal) of the footer of a Parquet file, where its schema, row groups and statistics stand."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - 8))
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(max(0, size - 8 - length))
+        return hashlib.sha256(file.read()).hexdigest()
+
+
 class TableReader:
     """Reads the three tables of a directory as records, streaming or one by its dialogue id.
 
     Pages carry checksums, so that damage is met as an error also where nobody has checked the digests of the files.
+    A footer carries none, and Arrow ends the process over some damaged ones: ``footers`` maps a table to its
+    ``footer_digest``, and a table whose footer has another is not opened.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, footers: Mapping[str, str] | None = None) -> None:
         self._directory = directory
+        self._footers = footers or {}
         self._files: dict[str, pq.ParquetFile] = {}
 
     def _path(self, table: str) -> Path:
@@ -240,6 +255,9 @@ class TableReader:
         """The open Parquet file of a table."""
         if table not in self._files:
             with self._reading(table, "is not a Parquet file"):
+                expected = self._footers.get(table)
+                if expected is not None and footer_digest(self._path(table)) != expected:
+                    raise ValueError("its footer is damaged")
                 # Mapped memory is the page cache's: a scan holds one row group, and many readers share the pages.
                 opened = pq.ParquetFile(self._path(table), memory_map=True, page_checksum_verification=True)
                 schema = opened.schema_arrow
