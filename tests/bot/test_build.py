@@ -81,7 +81,7 @@ def test_a_changed_bank_is_refused_and_an_edited_rule_is_not(small_bot: Path, tm
     content = bytearray(bank.read_bytes())
     content[-1] ^= 1
     bank.write_bytes(bytes(content))
-    with pytest.raises(ArtefactError, match="has the digest .*; its manifest says"):
+    with pytest.raises(ArtefactError, match=r"has the digest .*; its manifest says"):
         Bot(path)
 
 
@@ -101,15 +101,14 @@ def test_a_bank_in_another_language_is_refused(small_bot: Path, tmp_path: Path) 
 
 def test_a_chinese_bot_answers_in_chinese(tmp_path: Path) -> None:
     bank = [dialogue("zh-1", ["你喜欢什么音乐", "我喜欢钢琴曲，安静又温柔。"], "音乐")]
-    rules = tmp_path / "rules"
-    rules.mkdir()
-    (rules / "zh.rive").write_text("! version = 2.0\n\n+ 你好\n- 你好，坐下来聊聊吧。\n", encoding="utf-8")
-    build_bot(bank, tmp_path / "bot", BotOptions(name="小茶", language="zh"), rules=rules)
+    build_bot(bank, tmp_path / "bot", BotOptions(name="小茶", language="zh"))
     bot = Bot(tmp_path / "bot")
     turn, _ = bot.respond(State("c"), "你喜欢什么音乐？")
     assert (turn.reply, turn.component) == ("我喜欢钢琴曲，安静又温柔。", "matching")
-    turn, _ = bot.respond(State("c"), "你好")
+    turn, _ = bot.respond(State("c"), "你好！")
     assert turn.component == "rules"
+    turn, _ = bot.respond(State("c"), "最近太累了，我不想活了")
+    assert "12356" in turn.reply
     bot.close()
 
 
@@ -119,7 +118,7 @@ def test_a_manifest_of_a_later_schema_is_refused(small_bot: Path, tmp_path: Path
     manifest = read_manifest(path)
     manifest.schema = 99
     write_manifest(path, manifest)
-    with pytest.raises(ArtefactError, match="update Tertulia"):
+    with pytest.raises(ArtefactError, match="its schema is 99"):
         Bot(path)
 
 

@@ -49,8 +49,7 @@ def test_many_threads_share_a_runner() -> None:
     results: list[int] = []
 
     def work(start: int) -> None:
-        for value in range(start, start + 100):
-            results.append(runner.call(lambda value=value: value, 5000))
+        results.extend(runner.call(lambda value=value: value, 5000) for value in range(start, start + 100))
 
     threads = [threading.Thread(target=work, args=(1000 * n,)) for n in range(8)]
     for thread in threads:

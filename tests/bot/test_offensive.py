@@ -21,7 +21,7 @@ you are an idiot|you're an idiot|you are so stupid|youre stupid|ur stupid|you st
 you are a complete waste of space|you are worthless|nigger|n1gger|niggers|n i g g e r|faggot|fagg0t|faggots|retard|retarded|whore|slut|sluts|wh0re|kike|spic|chink|tranny
 suck my dick|blowjob|blow job|send nudes|porn|pornhub|handjob|jerk me off|i want to have sex with you|cum on my face|pussy|dildo
 i will kill you|i'm going to kill you|kill yourself|kys|go kill yourself|i will rape you|i'll find you and hurt you
-"""
+"""  # noqa: E501
 
 HARMLESS = """
 Scunthorpe|I grew up in Scunthorpe|Dick Van Dyke was great in Mary Poppins|moby dick|Have you read Moby Dick?|Philip K. Dick|cocktail|a cocktail party|assassin|the assassins
@@ -38,7 +38,7 @@ i love you|you are amazing|you're so funny|do you like jazz|kick ass|Kick-Ass|do
 virgin olive oil|Virgin Records|nipple of a baby bottle|breast of chicken|chicken breast|hot dog|hoe|a garden hoe|hoes and rakes|rake|ho ho ho|tool|rooster|donkey|beaver|bush|Kate Bush
 shut the door|shut up, really? no way|hate Mondays|I hate cilantro|i hate you a little for that|drug store|cracker|crackers and cheese|a slope for skiing|gay marriage is legal there|lesbian cinema|a queer reading|Jewish food|a Muslim friend|Black Panther
 5***|4** hotel|***|!!!|@home|$5|a*b=c|c++|c#|e=mc2|3.14|ok!|😀|Straße|naïve café|привет|你好
-"""
+"""  # noqa: E501
 
 
 def items(text: str) -> list[str]:

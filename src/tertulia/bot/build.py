@@ -71,9 +71,10 @@ class BotOptions:
     openers: list[str] = field(default_factory=list)
 
 
-def starter_material() -> Path:
-    """The folder of the starter's dialogues, rules and backup lines inside the installed package."""
-    return Path(str(resources.files("tertulia.starter")))
+def starter_material(language: str = "en") -> Path:
+    """The folder of the starter's rules and backup lines (and, for English, dialogues) inside the installed package."""
+    material = Path(str(resources.files("tertulia.starter")))
+    return material if language == "en" else material / language
 
 
 def build_bot(
@@ -103,7 +104,7 @@ def build_bot(
     ArtefactError
         ``path`` cannot be written.
     """
-    material = starter_material()
+    material = starter_material(options.language)
     rules = material / "rules" if rules is None else rules
     backup = material / "backup.txt" if backup is None else backup
     if not rules.is_dir():

@@ -55,11 +55,18 @@ def _choice(options: Sequence[str]) -> str:
 
 
 class _Brain(rivescript.brain.Brain):  # type: ignore[misc]  # the package has no types
-    """The interpreter's brain with two things mended: which triggers it looks at, and the order of array entries."""
+    """The interpreter's brain with three things mended: which triggers it looks at, arrays, and patterns compiled once."""
 
     def _getreply(self, user: str, msg: str, *arguments: Any, **named: Any) -> Any:
         self.master.indexed.message = msg
         return super()._getreply(user, msg, *arguments, **named)
+
+    def reply_regexp(self, user: str, regexp: str) -> Any:
+        compiled = self.master._regexc["trigger"]
+        # The library compiles a pattern with an array anew each time; only what names variables can change.
+        if regexp not in compiled and "<" not in regexp:
+            compiled[regexp] = super().reply_regexp(user, regexp)
+        return compiled[regexp] if regexp in compiled else super().reply_regexp(user, regexp)
 
     def expand_array(self, array_name: str) -> list[str]:
         # The library gives a set, whose order differs between processes; the longest alternative first is what is meant. It
@@ -102,6 +109,7 @@ class _Interpreter(RiveScript):  # type: ignore[misc]  # the package has no type
 
     def __init__(self) -> None:
         super().__init__(utf8=True, strict=True)
+        self.unicode_punctuation = re.compile("[.,!?;:。，！？；：、…“”]")
         self._brain = _Brain(self, strict=True, utf8=True)
         self.indexed = _Indexed({}, {})
 
