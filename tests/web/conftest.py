@@ -77,11 +77,16 @@ class Server:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self) -> None:
-        command = "from tertulia.cli.main import main; main()"
+    def launch(self) -> subprocess.Popen[bytes]:
+        """Start the process; whether it comes up, nobody knows yet."""
+        command = "from tertulia.cli.main import main; raise SystemExit(main())"
         bots = [argument for bot in self.bots for argument in ("--bot", str(bot))]
         arguments = ["serve", *bots, "--database", f"sqlite:///{self.database}", "--port", str(self.port)]
-        self.process = subprocess.Popen([sys.executable, "-c", command, *arguments], stderr=subprocess.PIPE)
+        return subprocess.Popen([sys.executable, "-c", command, *arguments], stderr=subprocess.PIPE)
+
+    def start(self) -> None:
+        """Start the process and wait until it answers."""
+        self.process = self.launch()
         deadline = time.monotonic() + 30
         while True:
             with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.url}/api/health", timeout=5):
