@@ -22,7 +22,7 @@ class Match(NamedTuple):
     norm: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Options:
     """How a search scores and how many it gives.
 

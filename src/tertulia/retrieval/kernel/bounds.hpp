@@ -42,6 +42,16 @@ private:
 #endif
 };
 
+inline int lowest_bit(std::uint64_t bits) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_ctzll(bits);
+#else
+    int bit = 0;
+    while (!(bits >> bit & 1)) ++bit;
+    return bit;
+#endif
+}
+
 // What the query's words weigh on each of the 64 bits.
 struct BitMass {
     double mass[kBits] = {};
@@ -53,21 +63,17 @@ struct BitMass {
     }
     double total(std::uint64_t mask) const {
         double sum = 0;
-        for (int bit = 0; bit < kBits; ++bit) {
-            if (mask >> bit & 1) sum += mass[bit];
-        }
+        for (; mask != 0; mask &= mask - 1) sum += mass[lowest_bit(mask)];
         return sum;
     }
     // The heaviest eight bits of a mask.
     std::uint64_t heaviest(std::uint64_t mask) const {
         int bits[kBits], count = 0;
-        for (int bit = 0; bit < kBits; ++bit) {
-            if (mask >> bit & 1) bits[count++] = bit;
-        }
-        const int kept = std::min(count, kPicked);
-        std::partial_sort(bits, bits + kept, bits + count, [this](int a, int b) { return mass[a] > mass[b]; });
+        for (std::uint64_t left = mask; left != 0; left &= left - 1) bits[count++] = lowest_bit(left);
+        if (count <= kPicked) return mask;
+        std::nth_element(bits, bits + kPicked, bits + count, [this](int a, int b) { return mass[a] > mass[b]; });
         std::uint64_t chosen = 0;
-        for (int i = 0; i < kept; ++i) chosen |= std::uint64_t{1} << bits[i];
+        for (int i = 0; i < kPicked; ++i) chosen |= std::uint64_t{1} << bits[i];
         return chosen;
     }
 };
@@ -79,9 +85,8 @@ public:
         picker_ = Picker(mask);
         sum_[0] = static_cast<float>(base) * kUp;
         int size = 1;
-        for (int bit = 0; bit < kBits; ++bit) {
-            if (!(mask >> bit & 1)) continue;
-            const float weight = static_cast<float>(mass.mass[bit]) * kUp;
+        for (; mask != 0; mask &= mask - 1) {
+            const float weight = static_cast<float>(mass.mass[lowest_bit(mask)]) * kUp;
             for (int i = 0; i < size; ++i) sum_[size + i] = sum_[i] + weight;
             size *= 2;
         }

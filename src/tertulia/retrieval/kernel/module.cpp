@@ -235,9 +235,7 @@ Outcome search(const Searcher& searcher, const Words& words, const Words& previo
     }
     if (!sound) return Outcome::kDamaged;
     hits = std::move(top.hits());
-    for (Hit& hit : hits) {
-        if (hit.norm < 0) hit.norm = tertulia::response_norm(*hit.segment, hit.row);
-    }
+    for (Hit& hit : hits) hit.look_up();
     return Outcome::kFound;
 }
 
@@ -246,7 +244,7 @@ Outcome search(const Searcher& searcher, const Words& words, const Words& previo
 // `Match` is a named tuple; calling its type's slot skips the Python function that checks and names the fields.
 PyObject* make_match(PyObject* match_type, const Hit& hit) {
     static const newfunc new_tuple = reinterpret_cast<newfunc>(PyType_GetSlot(&PyTuple_Type, Py_tp_new));
-    PyObject* fields = Py_BuildValue("((Ldd))", static_cast<long long>(hit.segment->number_of(hit.row)), hit.score, hit.norm);
+    PyObject* fields = Py_BuildValue("((Ldd))", static_cast<long long>(hit.number), hit.score, hit.norm);
     if (fields == nullptr) return nullptr;
     PyObject* match = new_tuple(reinterpret_cast<PyTypeObject*>(match_type), fields, nullptr);
     Py_DECREF(fields);

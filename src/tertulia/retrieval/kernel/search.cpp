@@ -5,6 +5,7 @@
 namespace tertulia {
 namespace {
 
+// The norm of the response's plain weights, added in term order.
 template <class Term>
 double norm_of(const Segment& segment, std::uint32_t row) {
     const Term* term = static_cast<const Term*>(segment.term);
@@ -20,22 +21,22 @@ double norm_of(const Segment& segment, std::uint32_t row) {
 
 }  // namespace
 
-double response_norm(const Segment& segment, std::uint32_t row) {
-    return segment.wide_terms ? norm_of<std::uint32_t>(segment, row) : norm_of<std::uint16_t>(segment, row);
+void Hit::look_up() {
+    if (norm >= 0) return;
+    norm = segment->wide_terms ? norm_of<std::uint32_t>(*segment, row) : norm_of<std::uint16_t>(*segment, row);
+    number = segment->number_of(row);
 }
 
 bool TopK::better(Hit& a, Hit& b) {
     if (a.score != b.score) return a.score > b.score;
-    for (Hit* hit : {&a, &b}) {
-        if (hit->norm < 0) hit->norm = response_norm(*hit->segment, hit->row);
-    }
-    if (a.norm != b.norm) return a.norm > b.norm;
-    return a.segment->number_of(a.row) < b.segment->number_of(b.row);
+    a.look_up();
+    b.look_up();
+    return a.norm != b.norm ? a.norm > b.norm : a.number < b.number;
 }
 
 void TopK::offer(double score, const Segment& segment, std::uint32_t row) {
     if (full() && score < threshold_) return;
-    Hit hit{score, -1.0, &segment, row};
+    Hit hit{score, &segment, row};
     // A response comes once for each list it is in, and always with the same score.
     for (const Hit& other : hits_) {
         if (other.row == row && other.segment == &segment) return;

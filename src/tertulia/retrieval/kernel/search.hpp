@@ -31,13 +31,14 @@ struct Parameters {
 
 struct Hit {
     double score;
-    double norm;  // not computed yet where it is negative: only ties and the final answer need it
     const Segment* segment;
     std::uint32_t row;
-};
+    // Not looked up yet where they are negative: only ties and the final answer need them.
+    double norm = -1;
+    std::int64_t number = -1;
 
-// The norm of the response's plain weights, added in term order.
-double response_norm(const Segment& segment, std::uint32_t row);
+    void look_up();
+};
 
 // The best hits so far, sorted: by score and norm descending, then by number ascending.
 class TopK {
