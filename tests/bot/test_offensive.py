@@ -21,6 +21,9 @@ you are an idiot|you're an idiot|you are so stupid|youre stupid|ur stupid|you st
 you are a complete waste of space|you are worthless|nigger|n1gger|niggers|n i g g e r|faggot|fagg0t|faggots|retard|retarded|whore|slut|sluts|wh0re|kike|spic|chink|tranny
 suck my dick|blowjob|blow job|send nudes|porn|pornhub|handjob|jerk me off|i want to have sex with you|cum on my face|pussy|dildo
 i will kill you|i'm going to kill you|kill yourself|kys|go kill yourself|i will rape you|i'll find you and hurt you
+fu.ck|fu-ck|f-uck you|sh.it|s_h_i_t|a$$|mother-fucker|F*CK|f*cking hell|bullsh*t|5h1t|fuсk|fu\u200bck|fück
+i'm gonna kill you|im gonna fucking kill you|I wanna kill everyone|i am really going to stab you|i'll hunt you down and kill you|I'm gonna rape you
+are you stupid|are you a complete idiot|you stupid bot|you dumb ugly robot|stupid chatbot|you're such an idiot|you are just a useless piece of trash|suck my balls|you dick|Suck My Dick|kill urself
 """  # noqa: E501
 
 HARMLESS = """
@@ -37,6 +40,9 @@ my idiot brother is lovely|what an idiot i was|The Idiot by Dostoevsky|stupid qu
 i love you|you are amazing|you're so funny|do you like jazz|kick ass|Kick-Ass|doo-wop|a coon's age|balls|tennis balls|meatballs|ball|nuts|donuts|screw driver|screwdriver|screw|bang a drum|banger|chick lit|chickpeas
 virgin olive oil|Virgin Records|nipple of a baby bottle|breast of chicken|chicken breast|hot dog|hoe|a garden hoe|hoes and rakes|rake|ho ho ho|tool|rooster|donkey|beaver|bush|Kate Bush
 shut the door|shut up, really? no way|hate Mondays|I hate cilantro|i hate you a little for that|drug store|cracker|crackers and cheese|a slope for skiing|gay marriage is legal there|lesbian cinema|a queer reading|Jewish food|a Muslim friend|Black Panther
+have you read The Idiot|are you reading The Idiot by Dostoevsky|you will love The Idiot|who're they|he'll be there|she'll sell shells|we're here|I'd go|the stupid computer crashed|sugar makes you fat
+drop dead gorgeous|shoot yourself in the foot|spick and span|doo-wop groups|blue-footed boobies|the plants just die in winter|xXx with Vin Diesel|suck my thumb|Dick Powell sang in it|I met Dick Smith|this is a sambo lesson
+you are not an idiot|you are never useless|are you a robot|are you free|do you hate Mondays|I will call you|i'm gonna cook|I am going to hurt tomorrow|e-mail|co-op|x-ray|as-is|re-run|p.s. it was fun|U.S.A.|it was great.so we left|US$ 5|A$10|cash in $$
 5***|4** hotel|***|!!!|@home|$5|a*b=c|c++|c#|e=mc2|3.14|ok!|😀|Straße|naïve café|привет|你好
 """  # noqa: E501
 
@@ -117,6 +123,11 @@ def test_company_does_not_hide_it(text: str, before: str, after: str) -> None:
         "'" * 10_000,
         "@" * 10_000,
         "s" * 9_999 + "!",
+        "Dick " * 2_000,
+        "a." * 5_000,
+        "i will really " * 800,
+        "f**k1 " * 1_500,
+        "aabb" * 2_500,
     ],
 )
 def test_no_text_of_ten_thousand_characters_takes_long(text: str) -> None:
@@ -124,6 +135,12 @@ def test_no_text_of_ten_thousand_characters_takes_long(text: str) -> None:
     FILTER.objection(text)
     # A filter whose time explodes would take minutes; a hundred times the usual is allowed here.
     assert time.process_time() - began < 5
+
+
+def test_no_long_word_is_kept() -> None:
+    own = OffensiveFilter()
+    own.objection("x" * 10_000 + " hello")
+    assert list(own._verdicts) == ["hello"]
 
 
 def test_the_starters_lines_pass() -> None:

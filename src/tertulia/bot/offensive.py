@@ -20,7 +20,13 @@ __all__ = ["OffensiveFilter"]
 _ALLOW = "allow"
 _GAP = ".."
 _LONGEST_GAP = 3
-_NEGATIONS = frozenset({"not", "never", "no", "hardly", "isnt", "arent", "aint", "dont", "wasnt", "werent", "nobody"})
+# What ".." in a phrase may stand for. Any word would make "have you read The Idiot" an insult.
+_FILLERS = frozenset(
+    "a absolute absolutely actually all always an and are as be big bloody come complete completely damn definitely down "
+    "dumb extremely fat find fucking goddamn going hunt incredibly just kind literally little lying most nothing but of one "
+    "personally pretty quite real really right seriously simply so still stupid such that the then to total totally truly "
+    "ugly useless utter utterly very worthless".split()  # noqa: SIM905  (a list would take sixty lines)
+)
 _CONTRACTIONS = {
     "youre": ("you", "are"),
     "ur": ("you", "are"),
@@ -32,16 +38,28 @@ _CONTRACTIONS = {
     "ill": ("i", "will"),
     "youll": ("you", "will"),
     "ya": ("you",),
+    "gonna": ("going", "to"),
+    "wanna": ("want", "to"),
+    "imma": ("i", "am", "going", "to"),
+    "urself": ("yourself",),
 }
+# Written out, for taking out the apostrophe alone would make "who're" another word.
+_ENDINGS = {"re": "are", "ll": "will", "m": "am", "ve": "have", "d": "would"}
 _LEET = str.maketrans("4@310$57!+", "aaeiosstit")
 # Letters of other alphabets that pass for Latin ones.
 _LOOKALIKES = str.maketrans("аеорсухіјѕһԁӏαεορυκν", "aeopcyxijshdlaeopukv")
-# A word may hold stars and letter-like signs inside, begin with @ or $, and end in two stars or more.
-_WORD = re.compile(r"[@$]?[^\W_]+(?:['’@$!*+]{1,6}[^\W_]+)*(?:\*{2,8})?")
+# A word may hold stars and letter-like signs inside, begin with @ or $, and end in two stars or more or in $.
+_WORD = re.compile(r"[@$]?[^\W_]+(?:['’@$!*+]{1,6}[^\W_]+)*(?:\*{2,8}|\${1,2})?")
+# A word in pieces: "fu.ck", "f-uck".
+_PIECES = re.compile(r"(?<![a-z'])[a-z]{1,8}(?:[.\-_|][a-z]{1,8}){1,8}(?![a-z'])")
+_PIECE_SIGN = re.compile(r"[.\-_|]")
+# A first name, which only the capital of the surname tells from the word.
+_NAME = re.compile(r"\bDick (?:[A-Z]\. )?[A-Z][a-z]")
 _CJK_NOISE = re.compile(r"[\W_]+")
 _REPEATED = re.compile(r"(.)\1+")
 _LONGEST_SPACED = 14
 _REMEMBERED = 50_000
+_LONGEST_REMEMBERED = 32
 
 
 @dataclass(slots=True)
@@ -50,7 +68,8 @@ class _Lexicon:
 
     words: dict[str, str] = field(default_factory=dict)
     stems: list[tuple[str, str]] = field(default_factory=list)
-    phrases: dict[str, list[tuple[list[frozenset[str] | None], str]]] = field(default_factory=dict)
+    # A phrase, its category, and the part of it that is met least often.
+    phrases: dict[str, list[tuple[list[frozenset[str] | None], str, frozenset[str]]]] = field(default_factory=dict)
     allowed: dict[str, list[list[frozenset[str] | None]]] = field(default_factory=dict)
     squeezed: dict[str, list[str]] = field(default_factory=dict)
     by_length: dict[tuple[str, int], list[str]] = field(default_factory=dict)
@@ -88,31 +107,33 @@ class OffensiveFilter:
 
     def objection(self, text: str) -> str | None:
         """What it objects to (profanity, slur, sexual, violent threat, insult), or ``None``. Never raises."""
-        folded = _fold(text)
+        folded = _fold(_NAME.sub(" ", text) if "Dick" in text else text)
         written = _WORD.findall(folded)
-        words = [word for token in written for word in _expand(token)]
-        exempt = self._exempt(words)
-        found = self._single(words, exempt) or self._phrase(words, exempt) or self._spaced(written)
+        words = written
+        if "'" in folded or "’" in folded or not _CONTRACTIONS.keys().isdisjoint(written):
+            words = [word for token in written for word in _expand(token)]
+        found = self._single(words) or self._phrase(words) or self._spaced(written) or self._in_pieces(folded)
         if found is None and self._unspaced is not None:
             found = self._in_unspaced(folded)
         return found
 
-    def _single(self, words: list[str], exempt: set[int]) -> str | None:
+    def _single(self, words: list[str]) -> str | None:
+        verdicts = self._verdicts
+        exempt: set[int] | None = None
         for index, word in enumerate(words):
-            verdict = self._verdict(word)
-            if verdict is not None and index not in exempt:
-                return verdict
+            verdict = verdicts[word] if word in verdicts else self._verdict(word)
+            if verdict is not None:
+                exempt = self._exempt(words) if exempt is None else exempt
+                if index not in exempt:
+                    return verdict
         return None
 
     def _verdict(self, word: str) -> str | None:
         """The category of one word by itself; words are remembered, for people use few."""
-        try:
-            return self._verdicts[word]
-        except KeyError:
-            verdict = next((category for form in _readings(word) if (category := self._look_up(form))), None)
-            if len(self._verdicts) < _REMEMBERED:
-                self._verdicts[word] = verdict
-            return verdict
+        verdict = next((category for form in _readings(word) if (category := self._look_up(form))), None)
+        if len(self._verdicts) < _REMEMBERED and len(word) <= _LONGEST_REMEMBERED:
+            self._verdicts[word] = verdict
+        return verdict
 
     def _look_up(self, word: str) -> str | None:
         lexicon = self._lexicon
@@ -133,12 +154,22 @@ class OffensiveFilter:
         terms = self._lexicon.by_length.get((word[0], len(word)), ())
         return next((self._lexicon.words[term] for term in terms if pattern.fullmatch(term)), None)
 
-    def _phrase(self, words: list[str], exempt: set[int]) -> str | None:
+    def _phrase(self, words: list[str]) -> str | None:
+        phrases = self._lexicon.phrases
+        exempt: set[int] | None = None
+        present = set(words)
+        # Most texts hold the beginning of some phrase ("i am", "you"), few its telling word.
+        begun = {
+            first: [phrase for phrase in phrases[first] if not phrase[2].isdisjoint(present)]
+            for first in phrases.keys() & present
+        }
         for index, word in enumerate(words):
-            for pattern, category in self._lexicon.phrases.get(word, ()):
+            for pattern, category, _ in begun.get(word, ()):
                 end = _match(pattern, words, index)
-                if end is not None and exempt.isdisjoint(range(index, end)):
-                    return category
+                if end is not None:
+                    exempt = self._exempt(words) if exempt is None else exempt
+                    if exempt.isdisjoint(range(index, end)):
+                        return category
         return None
 
     def _exempt(self, words: list[str]) -> set[int]:
@@ -167,6 +198,18 @@ class OffensiveFilter:
             run = []
         return None
 
+    def _in_pieces(self, folded: str) -> str | None:
+        """``fu.ck`` and ``f-uck``: pieces of one or two letters, or one letter and the rest, that together are a term."""
+        if _PIECE_SIGN.search(folded) is None:
+            return None
+        for written in _PIECES.findall(folded):
+            pieces = _PIECE_SIGN.split(written)
+            if min(map(len, pieces)) == 1 or max(map(len, pieces)) <= 2:
+                joined = "".join(pieces)
+                if len(joined) >= 4 and joined in self._lexicon.words:
+                    return self._lexicon.words[joined]
+        return None
+
     def _in_unspaced(self, folded: str) -> str | None:
         """Chinese: a term anywhere, whatever stands between its characters."""
         text = _CJK_NOISE.sub("", folded)
@@ -191,11 +234,12 @@ def _add(lexicon: _Lexicon, line: str, where: str) -> None:
     term, category, forms = parts[0], parts[1], parts[2].split() if len(parts) == 3 else []
     if " " in term or "/" in term:
         pattern = [None if word == _GAP else frozenset(word.split("/")) for word in term.split()]
+        telling = max(filter(None, pattern), key=lambda part: min(map(len, part)))
         for first in pattern[0] or ():
             if category == _ALLOW:
                 lexicon.allowed.setdefault(first, []).append(pattern)
             else:
-                lexicon.phrases.setdefault(first, []).append((pattern, category))
+                lexicon.phrases.setdefault(first, []).append((pattern, category, telling))
         return
     if category == _ALLOW:
         lexicon.allowed.setdefault(term, []).append([frozenset({term})])
@@ -239,8 +283,15 @@ def _plain(text: str) -> list[str]:
 
 
 def _expand(token: str) -> tuple[str, ...]:
-    word = token.replace("'", "").replace("’", "") if "'" in token or "’" in token else token
-    return _CONTRACTIONS.get(word, (word,))
+    if token.isalpha():
+        return _CONTRACTIONS.get(token) or (token,)
+    parts = token.replace("’", "'").split("'")
+    word = "".join(parts)
+    if word in _CONTRACTIONS:
+        return _CONTRACTIONS[word]
+    if len(parts) == 2 and parts[1] in _ENDINGS:
+        return parts[0], _ENDINGS[parts[1]]
+    return (word,)
 
 
 def _readings(word: str) -> Iterator[str]:
@@ -269,7 +320,7 @@ def _is_stretched(word: str, term: str) -> bool:
 
 
 def _match(pattern: list[frozenset[str] | None], words: list[str], start: int) -> int | None:
-    """Where a phrase that begins at ``start`` ends, or ``None``; a gap takes up to three words, none of them a negation."""
+    """Where a phrase that begins at ``start`` ends, or ``None``; a gap takes up to three words that only add weight."""
     ends = {start}
     gap = False
     for part in pattern:
@@ -281,13 +332,11 @@ def _match(pattern: list[frozenset[str] | None], words: list[str], start: int) -
             for place in range(end, min(len(words), end + 1 + (_LONGEST_GAP if gap else 0))):
                 if words[place] in part:
                     following.add(place + 1)
-                if words[place] in _NEGATIONS:
+                if words[place] not in _FILLERS:
                     break
         if not following:
             return None
         ends, gap = following, False
-    if gap:
-        return min(ends) + 1 if min(ends) < len(words) else None
     return min(ends)
 
 
