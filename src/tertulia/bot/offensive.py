@@ -22,10 +22,13 @@ _GAP = ".."
 _LONGEST_GAP = 3
 # What ".." in a phrase may stand for. Any word would make "have you read The Idiot" an insult.
 _FILLERS = frozenset(
-    "a absolute absolutely actually all always an and are as be big bloody come complete completely damn definitely down "
-    "dumb extremely fat find fucking goddamn going hunt incredibly just kind literally little lying most nothing but of one "
-    "personally pretty quite real really right seriously simply so still stupid such that the then to total totally truly "
-    "ugly useless utter utterly very worthless".split()  # noqa: SIM905  (a list would take sixty lines)
+    re.findall(
+        r"\w+",
+        "a absolute absolutely actually all always an and are as be big bloody come complete completely damn definitely down "
+        "dumb extremely fat find fucking goddamn going hunt incredibly just kind literally little lying most nothing but of one "
+        "personally pretty quite real really right seriously simply so still stupid such that the then to total totally truly "
+        "ugly useless utter utterly very worthless",
+    )
 )
 _CONTRACTIONS = {
     "youre": ("you", "are"),
