@@ -55,7 +55,7 @@ def _choice(options: Sequence[str]) -> str:
 
 
 class _Brain(rivescript.brain.Brain):  # type: ignore[misc]  # the package has no types
-    """The interpreter's brain with three things mended: which triggers it looks at, arrays, and patterns compiled once."""
+    """The interpreter's brain, mended: which triggers and substitutions it looks at, arrays, patterns compiled once."""
 
     def _getreply(self, user: str, msg: str, *arguments: Any, **named: Any) -> Any:
         self.master.indexed.message = msg
@@ -67,6 +67,19 @@ class _Brain(rivescript.brain.Brain):  # type: ignore[misc]  # the package has n
         if regexp not in compiled and "<" not in regexp:
             compiled[regexp] = super().reply_regexp(user, regexp)
         return compiled[regexp] if regexp in compiled else super().reply_regexp(user, regexp)
+
+    def substitute(self, msg: str, kind: str) -> Any:
+        # Only what occurs in the message can be substituted; a digit may also occur in the library's own placeholders.
+        lists = self.master._sorted["lists"]
+        whole = lists[kind]
+        present = [pattern for pattern in whole if pattern in msg or pattern.isdigit()]
+        if not present:
+            return msg.strip()
+        lists[kind] = present
+        try:
+            return super().substitute(msg, kind)
+        finally:
+            lists[kind] = whole
 
     def expand_array(self, array_name: str) -> list[str]:
         # The library gives a set, whose order differs between processes; the longest alternative first is what is meant. It
@@ -81,16 +94,17 @@ class _Indexed(dict[str, list[Any]]):
     def __init__(self, topics: dict[str, list[Any]], arrays: dict[str, list[str]]) -> None:
         super().__init__(topics)
         self.message = ""
-        self._postings: dict[str, dict[str, list[int]]] = {}
+        # For each topic: the triggers that a word makes possible, with what else each requires; and those that require nothing.
+        self._postings: dict[str, dict[str, list[tuple[int, list[set[str]]]]]] = {}
         self._always: dict[str, list[int]] = {}
         for topic, triggers in topics.items():
-            postings: dict[str, list[int]] = {}
+            postings: dict[str, list[tuple[int, list[set[str]]]]] = {}
             always: list[int] = []
             for number, trigger in enumerate(triggers):
-                words = required_words(trigger[0], arrays)
-                for word in words or ():
-                    postings.setdefault(word, []).append(number)
-                if words is None:
+                first, *others = required_words(trigger[0], arrays) or [set()]
+                for word in first:
+                    postings.setdefault(word, []).append((number, others))
+                if not first:
                     always.append(number)
             self._postings[topic] = postings
             self._always[topic] = always
@@ -99,8 +113,11 @@ class _Indexed(dict[str, list[Any]]):
         triggers = super().__getitem__(topic)
         postings = self._postings[topic]
         numbers = set(self._always[topic])
-        for word in set(_WORDS.findall(self.message)):
-            numbers.update(postings.get(word, ()))
+        words = set(_WORDS.findall(self.message))
+        for word in words:
+            for number, others in postings.get(word, ()):
+                if not any(words.isdisjoint(other) for other in others):
+                    numbers.add(number)
         return [triggers[number] for number in sorted(numbers)]
 
 
@@ -208,18 +225,14 @@ def _from_library(error: Exception, directory: Path) -> ConfigurationError:
     return ConfigurationError(f"cannot be used: {type(error).__name__}: {error}", where=directory)
 
 
-def required_words(pattern: str, arrays: dict[str, list[str]]) -> set[str] | None:
-    """Words of which a message must hold at least one for a trigger to match it; ``None`` where that cannot be said.
+def required_words(pattern: str, arrays: dict[str, list[str]]) -> list[set[str]]:
+    """Sets of words of each of which a message must hold one for a trigger to match it, the most telling set first.
 
     Only what stands apart, between spaces, ends or optionals, is taken for a word: next to a wildcard a literal can be a
-    part of one.
+    part of one. An empty list says that nothing is certain.
     """
-    best: set[str] | None = None
-    for part in _required_parts(pattern.lower()):
-        words = _words_of(part, arrays)
-        if words and (best is None or (len(words), -min(map(len, words))) < (len(best), -min(map(len, best)))):
-            best = words
-    return best
+    found = [words for part in _required_parts(pattern.lower()) if (words := _words_of(part, arrays))]
+    return sorted(found, key=lambda words: (len(words), -min(map(len, words)), sorted(words)))
 
 
 def _required_parts(pattern: str) -> Iterator[str]:

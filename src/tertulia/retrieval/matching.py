@@ -15,7 +15,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tertulia import artefact
 from tertulia.errors import ArtefactError, InputError
@@ -35,11 +35,21 @@ if TYPE_CHECKING:
     from tertulia.retrieval.directory import Commit
     from tertulia.retrieval.segment import Segment
 
-__all__ = ["MatchingIndex"]
+__all__ = ["MatchingIndex", "Source"]
 
 # More segments than this, and the small ones are merged into one.
 MOST_SEGMENTS = 8
 _OPEN_ATTEMPTS = 20
+
+
+class Source(NamedTuple):
+    """Where a response stands, and its text; ``context`` is the utterance before it, empty where it opens its dialogue."""
+
+    dialogue_id: str
+    position: int
+    topic: str | None
+    context: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +262,14 @@ class MatchingIndex:
         """
         segment, dialogue, position = self._find_number(number)
         return segment.texts.dialogue_id(dialogue), position
+
+    def source(self, number: int) -> Source:
+        """Everything that is told of a response at once; raises as :meth:`locate` does."""
+        segment, dialogue, position = self._find_number(number)
+        row = segment.rows_of(dialogue)[position]
+        texts = segment.texts
+        context = texts.text(row - 1) if position else ""
+        return Source(texts.dialogue_id(dialogue), position, segment.topic_of(dialogue), context, texts.text(row))
 
     def text(self, number: int) -> str:
         """The text of an utterance; raises as :meth:`locate` does."""

@@ -72,7 +72,6 @@ class Matching:
         return near + [match for match in matches if match.score < floor]
 
     def _candidate(self, match: Match) -> Candidate:
-        dialogue_id, position = self.index.locate(match.number)
-        topic, texts = self.index.dialogue(dialogue_id)
-        evidence = DialogueEvidence(dialogue_id, position, topic, texts[position - 1])
-        return Candidate(texts[position].strip(), min(1.0, match.score), evidence, match.score)
+        source = self.index.source(match.number)
+        evidence = DialogueEvidence(source.dialogue_id, source.position, source.topic, source.context)
+        return Candidate(source.text.strip(), min(1.0, match.score), evidence, match.score)
