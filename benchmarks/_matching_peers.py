@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from _self_dialogues import Conversation, Query
+from _self_dialogues import Query
+from tertulia.corpus.model import Dialogue
 from tertulia.retrieval import MatchingIndex
 from tertulia.retrieval.tokenizer import EnglishTokenizer
 
@@ -35,12 +36,12 @@ class Contexts:
     lists: list[list[int]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, conversations: Iterable[Conversation]) -> Contexts:
+    def of(cls, dialogues: Iterable[Dialogue]) -> Contexts:
         tokenizer, word_id = EnglishTokenizer(), {}
         lists = [
             [word_id.setdefault(word, len(word_id)) for word in tokenizer.words(text)]
-            for conversation in conversations
-            for text in conversation.texts[:-1]
+            for dialogue in dialogues
+            for text in dialogue.texts[:-1]
         ]
         return cls(list(word_id), lists)
 
@@ -56,8 +57,8 @@ class Tertulia:
         self.topic = topic
         self.name = f"tertulia ({kernel or 'kernel'}{', topic bonus' if topic else ''})"
 
-    def build(self, conversations: Iterable[Conversation], path: Path) -> None:
-        MatchingIndex.build((each.dialogue() for each in conversations), path, overwrite=True).close()
+    def build(self, dialogues: Iterable[Dialogue], path: Path) -> None:
+        MatchingIndex.build(dialogues, path, overwrite=True).close()
 
     def open(self, path: Path) -> Search:
         os.environ["TERTULIA_KERNEL"] = self.kernel
@@ -207,7 +208,6 @@ def first_answer(name: str, path: str, text: str, previous: str) -> None:
     engine = ENGINES[name]
     for module in engine.needs:
         importlib.import_module(module)
-    engine.build  # noqa: B018  (what open imports is imported above)
     start = time.perf_counter()
     engine.open(Path(path))(Query(text, previous, ""))
     print((time.perf_counter() - start) * 1000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,20 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from tertulia.corpus.exchange import ReadOptions, Report
 from tertulia.corpus.model import Dialogue, Utterance
+from tertulia.formats.self_dialogue import SelfDialogueFormat
 from tertulia.retrieval.tokenizer import EnglishTokenizer
-
-
-@dataclass
-class Conversation:
-    id: str
-    topic: str
-    worker: str
-    texts: list[str]
-
-    def dialogue(self) -> Dialogue:
-        utterances = [Utterance(i, i, "worker", text) for i, text in enumerate(self.texts)]
-        return Dialogue(self.id, utterances, domain=self.topic)
 
 
 @dataclass
@@ -33,62 +22,49 @@ class Query:
     topic: str
 
 
-def read_conversations(folder: Path) -> list[Conversation]:
-    """The conversations that were neither rejected nor written by a blocked worker, by id."""
-    csv.field_size_limit(1 << 30)
-    blocked = set((folder / "blocked_workers.txt").read_text(encoding="utf-8").split())
-    found: dict[str, Conversation] = {}
-    for file in sorted((folder / "corpus").glob("*/*.csv")):
-        with file.open(encoding="utf-8", errors="replace", newline="") as rows:
-            for row in csv.DictReader(rows):
-                if row.get("Reject") or row["WorkerId"] in blocked:
-                    continue
-                # The columns sort as text in the file: sentence1, sentence10, sentence11, ...
-                columns = [name for name in row if name and name.startswith("Answer.sentence")]
-                columns.sort(key=lambda name: int(name.removeprefix("Answer.sentence")))
-                texts = [(row[name] or "").strip() for name in columns]
-                kept = [text for text in texts if text and text != "{}"]
-                name = row["AssignmentId"]
-                found[name] = Conversation(name, file.parent.name, row["WorkerId"], kept)
-    return [found[name] for name in sorted(found)]
+def read_dialogues(folder: Path) -> list[Dialogue]:
+    """The dialogues of the corpus that were neither rejected nor written by a blocked worker, by id."""
+    records = SelfDialogueFormat().read(str(folder), Report(), ReadOptions())
+    return sorted((record.dialogue for record in records), key=lambda dialogue: dialogue.id)
 
 
-def hold_out(conversations: list[Conversation], share: float, queries: int) -> tuple[list[Conversation], list[Query]]:
-    """The conversations without a share of the workers, and queries from those workers' conversations."""
-    workers = sorted({conversation.worker for conversation in conversations})
+def hold_out(dialogues: list[Dialogue], share: float, queries: int) -> tuple[list[Dialogue], list[Query]]:
+    """The dialogues without those of a share of the workers, and queries from what these workers wrote."""
+    workers = sorted({dialogue.attributes["worker"] for dialogue in dialogues})
     random.Random(7).shuffle(workers)
     held_out = set(workers[: round(share * len(workers))])
     asked = [
-        Query(said.texts[i], said.texts[i - 1], said.topic)
-        for said in conversations
-        if said.worker in held_out
-        for i in range(1, len(said.texts))
+        Query(texts[i], texts[i - 1], dialogue.domain or "")
+        for dialogue in dialogues
+        if dialogue.attributes["worker"] in held_out
+        for texts in [dialogue.texts]
+        for i in range(1, len(texts))
     ]
     random.Random(3).shuffle(asked)
-    return [each for each in conversations if each.worker not in held_out], asked[:queries]
+    return [each for each in dialogues if each.attributes["worker"] not in held_out], asked[:queries]
 
 
-def replicas(conversations: list[Conversation], scale: int) -> Iterator[Conversation]:
-    """The conversations, and ``scale - 1`` perturbed copies of them.
+def replicas(dialogues: list[Dialogue], scale: int) -> Iterator[Dialogue]:
+    """The dialogues, and ``scale - 1`` perturbed copies of them.
 
     In a copy each word is drawn anew from the distribution of all words with probability 0.30, and with probability 0.01
     it is a word that the corpus has not, so that the vocabulary grows with the square root of the size (Heaps' law).
     """
-    yield from conversations
+    yield from dialogues
     if scale == 1:
         return
     tokenizer = EnglishTokenizer()
     word_id: dict[str, int] = {}
     lengths: list[int] = []
     stream: list[int] = []
-    for conversation in conversations:
-        for text in conversation.texts:
+    for dialogue in dialogues:
+        for text in dialogue.texts:
             words = tokenizer.words(text)
             lengths.append(len(words))
             stream.extend([word_id.setdefault(word, len(word_id)) for word in words])
-    words = [*word_id, *(f"zz{index}" for index in range(int(len(word_id) * (scale**0.5 - 1))))]
+    fresh = int(len(word_id) * (scale**0.5 - 1))
+    words = [*word_id, *(f"zz{index}" for index in range(fresh))]
     original = np.array(stream)
-    fresh = len(words) - len(word_id)
     generator = np.random.default_rng(11)
     for copy in range(1, scale):
         drawn = generator.random(len(original))
@@ -98,6 +74,7 @@ def replicas(conversations: list[Conversation], scale: int) -> Iterator[Conversa
         new = drawn > 0.99
         changed[new] = len(word_id) + (generator.random(int(new.sum())) ** 2 * fresh).astype(np.int64)
         text_of = iter(np.split(changed, np.cumsum(lengths)[:-1]))
-        for conversation in conversations:
-            texts = [" ".join([words[index] for index in next(text_of).tolist()]) for _ in conversation.texts]
-            yield Conversation(f"{conversation.id}-{copy}", conversation.topic, conversation.worker, texts)
+        for dialogue in dialogues:
+            texts = [" ".join([words[index] for index in next(text_of).tolist()]) for _ in dialogue.utterances]
+            utterances = [Utterance(i, i, "", text) for i, text in enumerate(texts)]
+            yield Dialogue(f"{dialogue.id}-{copy}", utterances, domain=dialogue.domain)

@@ -21,8 +21,10 @@ for _threads in ("OMP", "NUMBA", "OPENBLAS", "RAYON", "MKL"):
     os.environ[f"{_threads}_NUM_THREADS"] = "1"  # before the libraries that read them are imported
 
 import numpy as np  # noqa: E402
+
 from _matching_peers import ENGINES, Contexts, Search, missing  # noqa: E402
-from _self_dialogues import Conversation, Query, hold_out, read_conversations, replicas  # noqa: E402
+from _self_dialogues import Query, hold_out, read_dialogues, replicas  # noqa: E402
+from tertulia.corpus.model import Dialogue  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 TURN = 50
@@ -75,10 +77,10 @@ def main() -> None:
     folder = options.data / "self_dialogue"
     if not folder.is_dir():
         sys.exit(f"{folder}: there is no such folder; name the data with --data or TERTULIA_DATA")
-    conversations = read_conversations(folder)
-    left, queries = hold_out(conversations, options.held_out or 0.05, options.queries)
-    bank = left if options.held_out else conversations
-    utterances = sum(len(each.texts) for each in bank)
+    dialogues = read_dialogues(folder)
+    left, queries = hold_out(dialogues, options.held_out or 0.05, options.queries)
+    bank = left if options.held_out else dialogues
+    utterances = sum(len(each.utterances) for each in bank)
     print(f"bank: {len(bank):,} dialogues, {utterances:,} utterances, times {options.scale}; {len(queries):,} queries")
     chosen = {name: ENGINES[name] for name in options.engines.split(",")}
     for name in list(chosen):
@@ -98,7 +100,7 @@ def index_name(name: str) -> str:
 
 
 def prepare(
-    chosen: dict, bank: list[Conversation], options: argparse.Namespace, work: Path, query: Query
+    chosen: dict, bank: list[Dialogue], options: argparse.Namespace, work: Path, query: Query
 ) -> dict[str, Result]:
     """Build each index that is not there, and see how soon a fresh process has an answer from it."""
     contexts: Contexts | None = None
