@@ -20,6 +20,7 @@ class Lines(Generic[AnyStr]):
 
     def __init__(self, stream: IO[AnyStr]) -> None:
         self._stream: IO[AnyStr] = stream
+        self._ends = ("\n", "\r", b"\n")
         self.number = 0
 
     def __iter__(self) -> Lines[AnyStr]:
@@ -32,6 +33,6 @@ class Lines(Generic[AnyStr]):
         self.number += 1
         if len(line) <= LONGEST_LINE:
             return line
-        while line and len(line) > LONGEST_LINE:
+        while len(line) > LONGEST_LINE and line[-1:] not in self._ends:
             line = self._stream.readline(LONGEST_LINE + 1)
         raise InputError(f"the line is longer than {LONGEST_LINE:,} characters")

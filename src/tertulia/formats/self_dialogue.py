@@ -239,9 +239,9 @@ def _time(text: str) -> datetime | None:
         return None
     try:
         local = datetime.strptime(" ".join(words[:4] + words[5:]), _TIME_FORMAT).replace(tzinfo=UTC)
-    except ValueError:
+        return local - _ZONES[words[4]]
+    except (ValueError, OverflowError):
         return None
-    return local - _ZONES[words[4]]
 
 
 def _text_of(name: str) -> str:
