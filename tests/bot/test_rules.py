@@ -232,6 +232,30 @@ def test_unicode_and_curly_apostrophes(rules: Rules) -> None:
     assert ask(rules, "Whats my name?", state).candidates[0].text == "You are Ada."
 
 
+@pytest.mark.parametrize(
+    "text", ["hi - there", "“hi there”", "‘hi there’", "hi there \U0001f600", "hi there –", '"hi" there']
+)
+def test_dashes_quotes_and_pictures_do_not_stop_a_match(rules: Rules, text: str) -> None:
+    assert ask(rules, text).candidates[0].evidence.trigger == "(hello|hi|hey) [there]"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "tag", ["{@say it twice}", "{topic=game}", "<set name=eve>", "{random}a|b{/random}", "<call>x</call>"]
+)
+def test_tags_in_a_message_are_text(rules: Rules, tag: str) -> None:
+    proposal = ask(rules, f"my name is {tag}")
+    assert proposal.variables is None or proposal.variables.get("topic") == "random"
+    assert "Only this." not in str(proposal.candidates)
+    state = State("c", [Exchange("x", f"Who is there? {tag}")])
+    assert "Only this." not in str(ask(rules, "what is my name", state).candidates)
+    said = proposal.candidates[0].text if proposal.candidates else ""
+    assert not set("{}<>|") & set(said)
+
+
+def test_control_characters_do_not_break_substitutions(rules: Rules) -> None:
+    assert ask(rules, "i'm \x005\x00 you").candidates == []
+
+
 def test_threads_share_the_rules(rules: Rules) -> None:
     wrong: list[str] = []
 
@@ -345,6 +369,7 @@ def test_required_words(pattern: str, words: list[set[str]]) -> None:
         ("+ hello\n@ goodbye\n", 1, "which no trigger matches"),
         ("! nonsense\n+ a\n- b\n", 1, "Invalid format for !Definition"),
         ("+ a||b\n- c\n", 1, "Pipe"),
+        ("! sub 0 = zero\n+ a\n- b\n", 1, "a substitution of '0'"),
     ],
 )
 def test_a_broken_file_is_refused_with_its_line(tmp_path: Path, text: str, line: int, message: str) -> None:

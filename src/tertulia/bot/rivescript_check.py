@@ -108,6 +108,12 @@ def _command(file: _File, number: int, command: str, rest: str) -> None:
         _open_label(file, number, rest)
     elif command == "<":
         _close_label(file, number, rest)
+    elif command == "!":
+        match = re.match(r"(sub|person) (\d+) *=", rest)
+        if match:
+            raise file.fail(
+                number, f"a substitution of {match[2]!r}: RiveScript takes bare digits for marks of its own"
+            )
     elif command == "+":
         file.end_trigger()
         _check_pattern(file, number, rest)

@@ -10,6 +10,7 @@ import contextvars
 import random
 import re
 import threading
+import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,11 @@ _HISTORY = "__history__"
 _LAST_MATCH = "__lastmatch__"
 _REMEMBERED_TURNS = 9
 _WORDS = re.compile(r"\w+")
+# A user's message must not run rules, set variables or change the topic: these characters make RiveScript's tags.
+_TAG_CHARACTERS = frozenset("{}<>\\|")
+# Control and format characters, dashes but the hyphen, quotation marks, pictures.
+_NOT_SAID = frozenset({"Cc", "Cf", "Cs", "Pi", "Pf", "So", "Sk"})
+_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "–": " ", "—": " ", '"': " "})
 _LIBRARY_CHOICE = rivescript.utils.random_choice
 _CHANCE: contextvars.ContextVar[random.Random | None] = contextvars.ContextVar("rivescript_chance", default=None)
 
@@ -181,7 +187,7 @@ class RuleEngine:
         seed:
             For choices by chance.
         """
-        message = " ".join(text.replace("’", "'").replace("‘", "'").split())
+        message = _plain(text)
         with self._lock:
             token = _CHANCE.set(random.Random(seed))
             interpreter = self._interpreter
@@ -211,8 +217,21 @@ class RuleEngine:
             return bool(re.match(brain.reply_regexp(_USER, pattern), formatted))
 
 
+def _plain(text: str) -> str:
+    """A message as rules see it: what RiveScript would take for a tag of its own, quotation marks, dashes between words and
+    pictures become spaces; curly apostrophes become straight."""
+    straight = text.translate(_APOSTROPHES)
+    kept = "".join(" " if c in _TAG_CHARACTERS or unicodedata.category(c) in _NOT_SAID else c for c in straight)
+    return " ".join(word for word in kept.split() if word.strip("-'"))
+
+
+def _harmless(text: str) -> str:
+    """What was said before, without what RiveScript would take for a tag of its own."""
+    return "".join(" " if c in _TAG_CHARACTERS or unicodedata.category(c) == "Cc" else c for c in text)
+
+
 def _history(exchanges: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    latest = list(reversed(exchanges[-_REMEMBERED_TURNS:]))
+    latest = [(_harmless(said), _harmless(reply)) for said, reply in reversed(exchanges[-_REMEMBERED_TURNS:])]
     fill = ["undefined"] * (_REMEMBERED_TURNS - len(latest))
     return {"input": [said for said, _ in latest] + fill, "reply": [reply for _, reply in latest] + fill}
 
