@@ -222,7 +222,7 @@ def _plain(text: str) -> str:
     pictures become spaces; curly apostrophes become straight."""
     straight = text.translate(_APOSTROPHES)
     kept = "".join(" " if c in _TAG_CHARACTERS or unicodedata.category(c) in _NOT_SAID else c for c in straight)
-    return " ".join(word for word in kept.split() if word.strip("-'"))
+    return " ".join(bare for word in kept.split() if (bare := word.strip("'")).strip("-"))
 
 
 def _harmless(text: str) -> str:
