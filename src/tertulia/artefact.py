@@ -255,6 +255,8 @@ def work_directory(target: Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(target)
         work, lock = _make_locked(target)
+    except (FileExistsError, NotADirectoryError):
+        raise ArtefactError("cannot be written: a part of its path is a file", where=target) from None
     except OSError as error:
         raise ArtefactError(f"cannot be written: {error.strerror}", where=target) from None
     try:
