@@ -102,9 +102,9 @@ def test_a_conversation_survives_a_restart_of_the_server(page: Page, server: Ser
     findings.expect(AWAY)
     say(page, FILM)
     server.stop()
-    expect(page.get_by_role("status").filter(has_text="trying again")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Trying again")).to_be_visible()
     server.start()
-    expect(page.get_by_role("status").filter(has_text="trying again")).to_have_count(0)
+    expect(page.get_by_role("status").filter(has_text="Trying again")).to_have_count(0)
     say(page, "i am hungry and there is only cabbage", 2)
     page.reload()
     expect(page.locator(".turn[data-turn]")).to_have_count(2)
@@ -150,6 +150,18 @@ def lose_the_answer(socket) -> None:
             socket.send(message)
 
     server.on_message(from_server)
+
+
+def test_a_log_that_does_not_answer_is_said_and_waited_for(page: Page, findings: Findings) -> None:
+    findings.expect("503")
+    say(page, FILM)
+    trouble = {"status": 503, "json": {"error": "the log does not answer just now"}}
+    page.route(re.compile(r"/api/conversations/[\w-]+$"), lambda route: route.fulfill(**trouble))
+    page.reload()
+    expect(page.get_by_role("status")).to_contain_text("The log does not answer just now. Trying again…")
+    page.unroute_all()
+    expect(reply(page, 1)).to_contain_text(CASABLANCA)
+    expect(page.get_by_role("status")).to_be_empty()
 
 
 def test_two_windows_do_not_talk_at_cross_purposes(page: Page, findings: Findings) -> None:

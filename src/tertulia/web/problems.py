@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from fastapi.exceptions import ValidationException
     from starlette.requests import Request
 
-__all__ = ["STORE_PROBLEM", "add_handlers", "documented", "status_and_line"]
+__all__ = ["add_handlers", "documented", "status_and_line"]
 
 _logger = logging.getLogger(__name__)
 
-STORE_PROBLEM = "the log of conversations does not answer just now, so nothing was said; try again in a moment"
+_STORE_PROBLEM = (
+    "the log of conversations does not answer just now, so nothing was said or changed; try again in a moment"
+)
 
 _DESCRIPTIONS = {
     400: "The message or a name does not do: empty, too long, or a body that is not JSON in UTF-8.",
@@ -55,7 +57,7 @@ def status_and_line(error: TertuliaError) -> tuple[HTTPStatus, str]:
             return HTTPStatus.BAD_REQUEST, error.one_line()
         case StoreError():
             _logger.error("%s", error)
-            return HTTPStatus.SERVICE_UNAVAILABLE, STORE_PROBLEM
+            return HTTPStatus.SERVICE_UNAVAILABLE, _STORE_PROBLEM
         case _:
             _logger.error("%s", error)
             return HTTPStatus.INTERNAL_SERVER_ERROR, "the bot cannot answer; the server's log says why"

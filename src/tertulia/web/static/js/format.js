@@ -36,5 +36,5 @@ export function milliseconds(value) {
 /** A topic as it is read: science_fiction is science fiction. */
 export const topicWords = (topic) => topic.replaceAll("_", " ");
 
-/** The same for a count of things. */
+/** A number of things: 1 conversation, 2 conversations. */
 export const counted = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;

@@ -126,8 +126,8 @@ function listen(source) {
   source.addEventListener("unsure", (event) => {
     composer.isBusy = false;
     byId("pending").querySelector(".bot")?.remove();
-    const reason = event.reason ?? "The connection broke before an answer came.";
-    notice("unsure", `${sentence(reason)} Your message may not have arrived.`, [
+    const reason = event.reason ?? "The connection broke before an answer came. Your message may not have arrived.";
+    notice("unsure", sentence(reason), [
       ["Send it again", () => source.sendAgain(), true],
       ["Back to the box", () => giveBack(event.detail)],
     ]);
@@ -154,7 +154,7 @@ function listen(source) {
       return;
     }
     linkTimer = setTimeout(() => {
-      byId("connection").textContent = "The server does not answer; trying again…";
+      byId("connection").textContent = `${sentence(event.reason ?? "The server does not answer.")} Trying again…`;
     }, PATIENCE);
   });
 

@@ -9,6 +9,8 @@ const HEARING = 8000;
 const CONNECTING = 600;
 /** How long after a break one may hope to learn from the server what became of a message. */
 const DOUBT = 2500;
+/** How long to wait before asking again for a conversation that could not be read. */
+const RETRY = 3000;
 
 /**
  * Events, each with a `detail`: `started` (its name), `loaded` (the conversation so far), `sending` (a message), `step`, `turn` (a new one),
@@ -24,6 +26,7 @@ export class Talk extends EventTarget {
   pending = null;
   #stream = null;
   #timer = 0;
+  #retry = 0;
   #sync = null;
   #broken = false;
   /** How the pending message is travelling just now: "stream", "post", or null where it is not. */
@@ -38,11 +41,12 @@ export class Talk extends EventTarget {
   /** Fetch what was said so far, and connect. */
   async open() {
     await this.sync();
-    if (this.id) this.#connect();
+    if (this.id && !this.#stream) this.#connect();
   }
 
   close() {
     clearTimeout(this.#timer);
+    clearTimeout(this.#retry);
     this.#stream?.close();
   }
 
@@ -92,6 +96,7 @@ export class Talk extends EventTarget {
   }
 
   async #load() {
+    clearTimeout(this.#retry);
     if (!this.id) {
       this.#emit("loaded", this);
       return;
@@ -102,13 +107,15 @@ export class Talk extends EventTarget {
     } catch (error) {
       if (error instanceof api.Refused && error.status === 404) {
         this.close();
+        this.id = null;
         this.#emit("lost");
         return;
       }
-      this.#emit("link", "down");
-      if (!this.#stream) this.#connect();
+      this.#emit("link", "down", error.message);
+      this.#retry = setTimeout(() => this.sync(), RETRY);
       return;
     }
+    this.#emit("link", "up");
     this.bot = state.bot;
     this.turns = state.turns;
     this.#setTopic(state.topic);
@@ -168,7 +175,9 @@ export class Talk extends EventTarget {
       this.forget();
       this.#emit("refused", { text, message: error.message });
     } else {
-      this.#emit("unsure", this.pending.text, error.message);
+      // A server that refuses has said what became of the message; of one that is silent nobody knows.
+      const doubt = error instanceof api.Refused ? "" : " Your message may not have arrived.";
+      this.#emit("unsure", this.pending.text, `${error.message}${doubt}`);
     }
   }
 
