@@ -3,6 +3,7 @@
 import itertools
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -31,7 +32,17 @@ def postgresql_server() -> Iterator[str]:
         except subprocess.CalledProcessError:
             # As root the package makes a system user for the server; another test process made it in the same moment.
             server = package.get_server(folder / "data", cleanup_mode="stop")
-    yield f"postgresql://postgres@/postgres?host={folder / 'data'}"
+    url = f"postgresql://postgres@/postgres?host={folder / 'data'}"
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        # The tests kill clients, never the server, so it need not wait for the disk.
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("SELECT pg_reload_conf()")
+    yield url
+    # At once: what it would still write is thrown away with its folder.
+    server_id = int((folder / "data" / "postmaster.pid").read_text().split()[0])
+    os.kill(server_id, signal.SIGQUIT)
     server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)
 
