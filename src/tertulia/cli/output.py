@@ -101,8 +101,10 @@ def _plain_lines(label: str, unit: str, total: int | None) -> Callable[[int, int
             last = now
             rate = done / (now - began)
             left = f", {(total - done) / rate:.0f} s left" if total and rate else ""
-            share = f" of {_amount(total, unit)}" if total else ""
-            remark(f"{label}: {_amount(done, unit)}{share}, {_amount(rate, unit)}/s{left}")
+            amount = _amount(done, unit)
+            if total:
+                amount = f"{amount.rpartition(' ')[0]} of {_amount(total, unit)}"
+            remark(f"{label}: {amount}, {_amount(rate, unit)}/s{left}")
 
     return advance
 
