@@ -32,7 +32,7 @@ prepare() {
     python=$(find_python)
     if [ ! -x .venv/bin/python ]; then
         say "making a virtual environment in .venv"
-        "$python" -m venv .venv 2>/dev/null || {
+        "$python" -m venv .venv >/dev/null 2>&1 || {
             rm -rf .venv
             install_debian python3-venv || fail "python3-venv is missing: apt-get install python3-venv"
             "$python" -m venv .venv
