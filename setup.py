@@ -12,8 +12,24 @@ from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 
 KERNEL = "src/tertulia/retrieval/kernel"
-SOURCES = ["module.cpp", "search.cpp", "search_avx2.cpp", "search_baseline.cpp", "segment.cpp", "words.cpp"]
-HEADERS = ["bounds.hpp", "search.hpp", "search_variant.hpp", "segment.hpp", "words.hpp"]
+SOURCES = [
+    "module.cpp",
+    "open_segment.cpp",
+    "search.cpp",
+    "search_avx2.cpp",
+    "search_baseline.cpp",
+    "segment.cpp",
+    "words.cpp",
+]
+HEADERS = [
+    "bounds.hpp",
+    "open_segment.hpp",
+    "python.hpp",
+    "search.hpp",
+    "search_variant.hpp",
+    "segment.hpp",
+    "words.hpp",
+]
 
 # Scores are equal to the last bit everywhere: no fused multiplication and addition, no reordering of sums.
 FLAGS = (

@@ -1,5 +1,6 @@
 """The index as an artefact: what is written, who may write, what others see, and what damage does."""
 
+import os
 import shutil
 import signal
 import subprocess
@@ -56,7 +57,9 @@ def test_building_twice_gives_the_same_bytes(tmp_path):
     )
     for seed in ("1", "2"):
         subprocess.run(
-            [sys.executable, "-c", script, str(tmp_path / seed), *sys.path], check=True, env={"PYTHONHASHSEED": seed}
+            [sys.executable, "-c", script, str(tmp_path / seed), *sys.path],
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
         )
     assert files_of(tmp_path / "1") == files_of(tmp_path / "2")
 

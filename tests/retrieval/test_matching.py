@@ -134,7 +134,7 @@ def test_many_words_share_a_signature_bit_in_a_long_query(kernel, tmp_path):
     dialogues = generator.dialogues(400)
     model.add(dialogues)
     long = [
-        (" ".join(generator.random.sample(generator.words, size)), generator.text()) for size in (64, 250, 260, 900)
+        (" ".join(generator.random.sample(generator.words, size)), generator.text()) for size in (64, 90, 101, 260, 900)
     ]
     with MatchingIndex.build(dialogues, tmp_path / "bank") as index:
         assert_same_as_large(index, model, long + [(previous, text) for text, previous in long])

@@ -211,9 +211,12 @@ def writing(directory: Path) -> Iterator[None]:
     Raises
     ------
     ArtefactError
-        Another writer holds it.
+        Another writer holds it, or the directory cannot be written.
     """
-    handle = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        handle = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise ArtefactError(f"cannot be changed: {error.strerror}", where=directory) from None
     try:
         if not _try_lock(handle):
             raise ArtefactError(

@@ -10,8 +10,9 @@
 
 namespace tertulia {
 
-// A query of more known words, or for more responses, is left to NumPy: it is rare, and its time is in scoring anyway.
-constexpr std::size_t kMostWords = 254;
+// A query of more known words, or for more responses, is left to NumPy: signatures rule out little of what shares words
+// with so many, and reading every list from end to end is then the faster way.
+constexpr std::size_t kMostWords = 100;
 constexpr std::size_t kMostResponses = 256;
 
 // A word that the query and a segment share, with its weights to the powers 2, 6 and 8.
