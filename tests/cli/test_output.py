@@ -19,7 +19,7 @@ def test_numbers_are_for_people() -> None:
 
 def test_a_table_is_aligned_and_harmless() -> None:
     text = output.table(["name", "n"], [["a\x1b[2J\nb", "1"], ["c", "1,000"]], right={1})
-    assert text.splitlines() == ["name          n", "────────  ─────", "a\ufffd[2J b      1", "c         1,000"]
+    assert text.splitlines() == ["name         n", "───────  ─────", "a\ufffd[2J b      1", "c        1,000"]
     assert output.table(["name"], []) == "name\n────"
 
 
