@@ -3,8 +3,8 @@
     python benchmarks/turn.py --bot bot --corpus sd
     python benchmarks/turn.py                        (the starter bot, its own lines as messages)
 
-Messages are utterances of the corpus in an order by chance, two conversations' worth mixed, so that context and topic change as they
-do between people. Times are wall time in milliseconds; SQLite commits with synchronous=FULL, as in use.
+Messages are utterances of the corpus in an order by chance, twenty to a conversation. Times are wall time in milliseconds;
+SQLite commits with synchronous=FULL, as in use.
 """
 
 from __future__ import annotations

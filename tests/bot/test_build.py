@@ -136,3 +136,18 @@ def test_the_starter_bot_is_built_once_and_mended_when_damaged(tmp_path: Path, m
     counts = json.loads((path / "manifest.json").read_text(encoding="utf-8"))["counts"]
     assert counts["dialogues"] >= 300
     bot.close()
+
+
+def test_a_banked_line_that_no_database_takes_is_said_clean(tmp_path: Path) -> None:
+    bank = [
+        dialogue("d", ["what is in the box\x00", "A \x00cat\x1b[31m, perhaps."]),
+        dialogue("e", ["what is in the bag", "\x01"]),
+    ]
+    build_bot(bank, tmp_path / "bot", BotOptions(name="x"))
+    bot = Bot(tmp_path / "bot")
+    turn, _ = bot.respond(State("c"), "what is in the box")
+    assert turn.reply == "A cat[31m, perhaps."
+    assert turn.to_json()["evidence"]["context"] == "what is in the box"
+    turn, _ = bot.respond(State("c"), "what is in the bag")
+    assert turn.reply != "\x01"
+    bot.close()

@@ -6,7 +6,7 @@ import unicodedata
 
 from tertulia.errors import InputError
 
-__all__ = ["LONGEST_MESSAGE", "clean"]
+__all__ = ["LONGEST_MESSAGE", "clean", "without_controls"]
 
 LONGEST_MESSAGE = 4_000
 """The longest message, in characters; longer ones are refused."""
@@ -31,11 +31,17 @@ def clean(text: str) -> str:
             f"the message has {len(text):,} characters; the limit is {LONGEST_MESSAGE:,}", hint="say it in parts"
         )
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    kept = "".join(character for character in text if _is_kept(character))
-    cleaned = unicodedata.normalize("NFC", kept).strip()
+    cleaned = unicodedata.normalize("NFC", without_controls(text)).strip()
     if not cleaned:
         raise InputError("the message is empty; expected some text")
     return cleaned
+
+
+def without_controls(text: str) -> str:
+    """A text without control characters but line breaks and tabs, lone surrogates and invisible format characters."""
+    if text.isprintable():
+        return text
+    return "".join(character for character in text if _is_kept(character))
 
 
 def _is_kept(character: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tertulia.bot.config import BotConfig, OptionReader
+from tertulia.bot.preprocess import without_controls
 from tertulia.bot.turn import Candidate, DialogueEvidence, Proposal, TurnInput
 from tertulia.errors import ArtefactError
 from tertulia.retrieval.matching import MatchingIndex
@@ -63,7 +64,8 @@ class Matching:
         matches = self.index.search(turn.text, turn.state.previous, k=self._candidates, topic=topic, bonus=self._bonus)
         if not matches:
             return Proposal(reason="no conversation of the bank shares a word with the message")
-        return Proposal([self._candidate(match) for match in self._order(matches)])
+        candidates = [self._candidate(match) for match in self._order(matches)]
+        return Proposal([candidate for candidate in candidates if candidate.text])
 
     def _order(self, matches: list[Match]) -> list[Match]:
         """Those within the tolerance of the best score by norm, largest first, then the others as they come."""
@@ -73,5 +75,7 @@ class Matching:
 
     def _candidate(self, match: Match) -> Candidate:
         source = self.index.source(match.number)
-        evidence = DialogueEvidence(source.dialogue_id, source.position, source.topic, source.context)
-        return Candidate(source.text.strip(), min(1.0, match.score), evidence, match.score)
+        # What is said and logged is clean, whatever the corpus held: no database takes a NUL.
+        context, text = without_controls(source.context), without_controls(source.text).strip()
+        evidence = DialogueEvidence(source.dialogue_id, source.position, source.topic, context)
+        return Candidate(text, min(1.0, match.score), evidence, match.score)
