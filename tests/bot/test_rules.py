@@ -232,6 +232,11 @@ def test_unicode_and_curly_apostrophes(rules: Rules) -> None:
     assert ask(rules, "Whats my name?", state).candidates[0].text == "You are Ada."
 
 
+def test_a_rule_whose_conditions_all_fail_has_nothing_to_say(tmp_path: Path) -> None:
+    (tmp_path / "a.rive").write_text("+ am i rich\n* <get gold> == 1 => Yes.\n", encoding="utf-8")
+    assert ask(Rules(tmp_path), "am i rich").candidates == []
+
+
 @pytest.mark.parametrize(
     "text", ["hi - there", "“hi there”", "‘hi there’", "hi there \U0001f600", "hi there –", '"hi" there']
 )
@@ -322,23 +327,26 @@ def test_with_the_index_the_answers_are_those_of_the_interpreter_alone(
 
 
 @pytest.mark.parametrize(
-    ("pattern", "words"),
+    ("pattern", "clauses"),
     [
-        ("what is your name", [{"what"}, {"your"}, {"name"}, {"is"}]),
-        ("[*] cat [*]", [{"cat"}]),
-        ("(hello|hi there) you", [{"you"}, {"hello", "there"}]),
+        ("what is your name", [["what"], ["your"], ["name"], ["is"]]),
+        ("[*] cat [*]", [["cat"]]),
+        ("(hello|hi there) you", [["you"], ["hello", "hi there"]]),
         ("(hello|*)", []),
         ("*", []),
-        ("foo* (bar)", [{"bar"}]),
-        ("@colours", [{"red", "green"}]),
-        ("what's up", [{"up"}]),
+        ("foo* (bar)", [["bar"]]),
+        ("@colours", [["red", "green sea"]]),
+        ("what's up", [["up"]]),
+        ("(what's up|hi)", [["up", "hi"]]),
         ("((a b|c) d|e)", []),
-        ("<bot name> rules", [{"rules"}]),
+        ("@nothing here", [["here"]]),
+        ("<bot name> rules", [["rules"]]),
     ],
 )
-def test_required_words(pattern: str, words: list[set[str]]) -> None:
+def test_required_words(pattern: str, clauses: list[list[str]]) -> None:
     found = required_words(pattern, {"colours": ["red", "sea\\sgreen"]})
-    assert sorted(map(sorted, found)) == sorted(map(sorted, words))
+    shown = [sorted(" ".join(sorted(words)) for words in clause) for clause in found]
+    assert sorted(shown) == sorted(sorted(" ".join(sorted(a.split())) for a in clause) for clause in clauses)
 
 
 # -- what is refused -----------------------------------------------------------------------------------------------------
@@ -369,6 +377,7 @@ def test_required_words(pattern: str, words: list[set[str]]) -> None:
         ("+ hello\n@ goodbye\n", 1, "which no trigger matches"),
         ("! nonsense\n+ a\n- b\n", 1, "Invalid format for !Definition"),
         ("+ a||b\n- c\n", 1, "Pipe"),
+        ("+ a\n- b\n\n+ in [in #]\n- c\n", 4, "makes no pattern"),
         ("! sub 0 = zero\n+ a\n- b\n", 1, "a substitution of '0'"),
     ],
 )

@@ -55,6 +55,8 @@ class Answer:
 
 def _choice(options: Sequence[str]) -> str:
     """The library's choice by chance, from our own generator where there is one."""
+    if not options:
+        raise rivescript.exceptions.NoReplyError
     chance = _CHANCE.get()
     chosen: str = _LIBRARY_CHOICE(options) if chance is None else options[chance.randrange(len(options))]
     return chosen
@@ -64,7 +66,8 @@ class _Brain(rivescript.brain.Brain):  # type: ignore[misc]  # the package has n
     """The interpreter's brain, mended: which triggers and substitutions it looks at, arrays, patterns compiled once."""
 
     def _getreply(self, user: str, msg: str, *arguments: Any, **named: Any) -> Any:
-        self.master.indexed.message = msg
+        for index in self.master.indexes:
+            index.message = msg
         return super()._getreply(user, msg, *arguments, **named)
 
     def reply_regexp(self, user: str, regexp: str) -> Any:
@@ -95,34 +98,44 @@ class _Brain(rivescript.brain.Brain):  # type: ignore[misc]  # the package has n
 
 
 class _Indexed(dict[str, list[Any]]):
-    """The sorted triggers of each topic; what is looked up is only those that can match the current message."""
+    """The sorted triggers of each topic; what is looked up is only those that can match the current message.
+
+    An entry of the interpreter's sorted lists is a pattern and the rule it leads to, whose ``trigger`` the message must match.
+    """
 
     def __init__(self, topics: dict[str, list[Any]], arrays: dict[str, list[str]]) -> None:
         super().__init__(topics)
         self.message = ""
+        self._latest: tuple[str, str] | None = None
+        self._found: list[Any] = []
         # For each topic: the triggers that a word makes possible, with what else each requires; and those that require nothing.
-        self._postings: dict[str, dict[str, list[tuple[int, list[set[str]]]]]] = {}
+        self._postings: dict[str, dict[str, list[tuple[int, list[list[frozenset[str]]]]]]] = {}
         self._always: dict[str, list[int]] = {}
         for topic, triggers in topics.items():
-            postings: dict[str, list[tuple[int, list[set[str]]]]] = {}
+            postings: dict[str, list[tuple[int, list[list[frozenset[str]]]]]] = {}
             always: list[int] = []
             for number, trigger in enumerate(triggers):
-                first, *others = required_words(trigger[0], arrays) or [set()]
-                for word in first:
-                    postings.setdefault(word, []).append((number, others))
-                if not first:
+                clauses = required_words(trigger[1]["trigger"], arrays)
+                for alternative in clauses[0] if clauses else ():
+                    postings.setdefault(_longest(alternative), []).append((number, clauses))
+                if not clauses:
                     always.append(number)
             self._postings[topic] = postings
             self._always[topic] = always
 
     def __getitem__(self, topic: str) -> list[Any]:
+        if self._latest != (topic, self.message):
+            self._found, self._latest = self._look_up(topic), (topic, self.message)
+        return self._found
+
+    def _look_up(self, topic: str) -> list[Any]:
         triggers = super().__getitem__(topic)
         postings = self._postings[topic]
         numbers = set(self._always[topic])
         words = set(_WORDS.findall(self.message))
         for word in words:
-            for number, others in postings.get(word, ()):
-                if not any(words.isdisjoint(other) for other in others):
+            for number, clauses in postings.get(word, ()):
+                if all(any(alternative <= words for alternative in clause) for clause in clauses):
                     numbers.add(number)
         return [triggers[number] for number in sorted(numbers)]
 
@@ -134,13 +147,14 @@ class _Interpreter(RiveScript):  # type: ignore[misc]  # the package has no type
         super().__init__(utf8=True, strict=True)
         self.unicode_punctuation = re.compile("[.,!?;:。，！？；：、…“”]")
         self._brain = _Brain(self, strict=True, utf8=True)
-        self.indexed = _Indexed({}, {})
+        self.indexes: list[_Indexed] = []
 
     def sort_replies(self, thats: bool = False) -> None:
         """Sort, then index what was sorted."""
         super().sort_replies(thats)
-        self.indexed = _Indexed(self._sorted["topics"], self._array)
-        self._sorted["topics"] = self.indexed
+        for kind in ("topics", "thats"):
+            self._sorted[kind] = _Indexed(self._sorted[kind], self._array)
+        self.indexes = [self._sorted["topics"], self._sorted["thats"]]
 
     def _warn(self, message: str, fname: str = "", lineno: int = 0) -> None:
         raise ConfigurationError(str(message), where=f"{fname}:{lineno}" if fname else None)
@@ -209,6 +223,27 @@ class RuleEngine:
             return None
         return Answer(reply, str(trigger), topic, {key: str(value) for key, value in sorted(after.items())})
 
+    @staticmethod
+    def problem(pattern: str) -> str | None:
+        """What keeps a trigger from being a pattern, or ``None``."""
+        try:
+            _Interpreter()._brain.reply_regexp(_USER, pattern)
+        except re.error as error:
+            return str(error)
+        return None
+
+    def leads_somewhere(self, text: str, topics: set[str]) -> bool:
+        """Whether a trigger of one of these topics matches a text as it stands."""
+        with self._lock:
+            brain, (index, _) = self._interpreter._brain, self._interpreter.indexes
+            index.message = text
+            return any(
+                re.match(brain.reply_regexp(_USER, pattern), text)
+                for topic in topics
+                if topic in index
+                for pattern, _ in index[topic]
+            )
+
     def matches(self, pattern: str, text: str) -> bool:
         """Whether a pattern of a ``%Previous`` or a trigger matches a text of the bot's."""
         with self._lock:
@@ -244,14 +279,19 @@ def _from_library(error: Exception, directory: Path) -> ConfigurationError:
     return ConfigurationError(f"cannot be used: {type(error).__name__}: {error}", where=directory)
 
 
-def required_words(pattern: str, arrays: dict[str, list[str]]) -> list[set[str]]:
-    """Sets of words of each of which a message must hold one for a trigger to match it, the most telling set first.
+def required_words(pattern: str, arrays: dict[str, list[str]]) -> list[list[frozenset[str]]]:
+    """What a message must hold for a trigger to match it: of each clause one alternative, with all its words.
 
-    Only what stands apart, between spaces, ends or optionals, is taken for a word: next to a wildcard a literal can be a
-    part of one. An empty list says that nothing is certain.
+    The most telling clause, the one of fewest and longest alternatives, is first. Only what stands apart, between spaces,
+    ends or optionals, is taken for a word: next to a wildcard a literal can be a part of one. An empty list says that
+    nothing is certain.
     """
-    found = [words for part in _required_parts(pattern.lower()) if (words := _words_of(part, arrays))]
-    return sorted(found, key=lambda words: (len(words), -min(map(len, words)), sorted(words)))
+    found = [clause for part in _required_parts(pattern.lower()) if (clause := _alternatives(part, arrays))]
+    return sorted(found, key=lambda clause: (len(clause), -min(len(_longest(words)) for words in clause)))
+
+
+def _longest(words: frozenset[str]) -> str:
+    return max(words, key=lambda word: (len(word), word))
 
 
 def _required_parts(pattern: str) -> Iterator[str]:
@@ -269,29 +309,17 @@ def _required_parts(pattern: str) -> Iterator[str]:
             part += character
 
 
-def _words_of(part: str, arrays: dict[str, list[str]]) -> set[str] | None:
-    """One word of each alternative of a part, or ``None`` where an alternative has none for certain."""
+def _alternatives(part: str, arrays: dict[str, list[str]]) -> list[frozenset[str]] | None:
+    """The words of each alternative of a part, or ``None`` where an alternative has none for certain."""
     inside = part[1:-1] if part.startswith("(") and part.endswith(")") else part
     if any(character in inside for character in "()"):
         return None
-    alternatives = inside.split("|")
-    found: set[str] = set()
-    for alternative in alternatives:
-        word = _word_of(alternative, arrays)
-        if word is None:
-            return None
-        found |= word
-    return found
-
-
-def _word_of(alternative: str, arrays: dict[str, list[str]]) -> set[str] | None:
-    if re.fullmatch(r"@\w+", alternative.strip()):
-        entries = arrays.get(alternative.strip()[1:])
-        if not entries:
-            return None
-        words = [_word_of(entry.replace("\\s", " ").lower(), {}) for entry in entries]
-        return None if any(word is None for word in words) else {w for word in words if word for w in word}
-    for candidate in sorted(alternative.split(), key=len, reverse=True):
-        if re.fullmatch(r"[^\W_]+", candidate):
-            return {candidate}
-    return None
+    found: list[frozenset[str]] = []
+    for alternative in inside.split("|"):
+        bare = alternative.strip()
+        if re.fullmatch(r"@\w+", bare):
+            entries = [entry.replace("\\s", " ").lower() for entry in arrays.get(bare[1:], [""])]
+        else:
+            entries = [bare]
+        found += [frozenset(word for word in entry.split() if re.fullmatch(r"[^\W_]+", word)) for entry in entries]
+    return found if all(found) else None

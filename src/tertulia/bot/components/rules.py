@@ -38,7 +38,10 @@ class Rules:
 
     def __init__(self, directory: Path, shown: str = "rules") -> None:
         triggers = read_rules(directory)
-        self._engine = RuleEngine(directory)
+        try:
+            self._engine = RuleEngine(directory)
+        except ConfigurationError as error:
+            raise _located(error, directory, triggers) from None
         self._shown = shown
         self._places: dict[str, list[Trigger]] = {}
         for trigger in triggers:
@@ -114,12 +117,23 @@ class Rules:
     def _check_redirects(self, directory: Path, triggers: list[Trigger]) -> None:
         """A redirect to plain words must lead to a trigger."""
         patterns = {trigger.text for trigger in triggers if trigger.previous is None}
+        topics = {trigger.topic for trigger in triggers}
         for trigger in triggers:
             target = trigger.redirect
-            if target is None or any(character in target for character in "<{*#@[("):
+            if target is None or target in patterns or any(character in target for character in "<{*#@[("):
                 continue
-            if target not in patterns and not any(self._engine.matches(pattern, target) for pattern in patterns):
+            if not self._engine.leads_somewhere(target, topics):
                 raise ConfigurationError(
                     f"the trigger {trigger.text!r} redirects to {target!r}, which no trigger matches",
                     where=f"{directory / trigger.file}:{trigger.line}",
                 )
+
+
+def _located(error: ConfigurationError, directory: Path, triggers: list[Trigger]) -> ConfigurationError:
+    """The error with file and line also where RiveScript does not tell them: a trigger that makes no pattern."""
+    for trigger in triggers if error.where == str(directory) else ():
+        problem = RuleEngine.problem(trigger.text)
+        if problem is not None:
+            where = f"{directory / trigger.file}:{trigger.line}"
+            return ConfigurationError(f"the trigger {trigger.text!r} makes no pattern: {problem}", where=where)
+    return error
