@@ -35,10 +35,12 @@ candidates = 10
 tolerance = 0.01
 topic_bonus = 0.02
 
-# Only backup lines come after this, and a weaker match is better company than they are.
+# Only backup lines come after this, and a weaker match is better company than they are; so is what once followed the very
+# same message.
 [[component]]
 kind = "matching"
 threshold = {last_threshold}
+exact_confidence = {last_threshold}
 deadline_ms = 1000
 bank = "bank"
 candidates = 10

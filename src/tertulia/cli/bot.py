@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tertulia.cli.output import number, print_json, progress, visible
+from tertulia.cli.output import line_width, number, print_json, progress, visible
 
 __all__ = ["app"]
 
@@ -129,4 +129,4 @@ def why(
     if json_:
         print_json({**found, "source": source})
     else:
-        print(visible(explain(found, source)))
+        print(visible(explain(found, source, width=line_width())))

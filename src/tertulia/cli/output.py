@@ -5,13 +5,24 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["complain", "number", "prepare_streams", "print_json", "progress", "remark", "table", "visible"]
+__all__ = [
+    "complain",
+    "line_width",
+    "number",
+    "prepare_streams",
+    "print_json",
+    "progress",
+    "remark",
+    "table",
+    "visible",
+]
 
 _PLAIN_EVERY_S = 5.0
 # Control characters but tab and line break, and halves of surrogate pairs (a file name may hold bytes that are not UTF-8).
@@ -45,6 +56,11 @@ def remark(message: str) -> None:
 def complain(message: str) -> None:
     """Say in one line on stderr what went wrong."""
     remark(f"error: {' '.join(message.split())}")
+
+
+def line_width() -> int:
+    """The characters of a line for people: the terminal's, within reason; 100 where there is no terminal."""
+    return min(shutil.get_terminal_size((100, 24)).columns, 120)
 
 
 def _is_unicode(stream: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tertulia.cli.output import number, print_json, remark, table, visible
+from tertulia.cli.output import line_width, number, print_json, remark, table, visible
 from tertulia.errors import InputError, TertuliaError
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def _command(conversations: Conversations, identifier: str, command: str, rest: 
             print("Nothing has been said yet.")
             return
         turn = conversations.turn(identifier, int(rest) if rest.isdigit() else spoken)
-        print(visible(explain(turn, conversations.source(turn["evidence"]))))
+        print(visible(explain(turn, conversations.source(turn["evidence"]), width=line_width())))
     elif command == "/topic" and rest:
         print(f"Topic: {conversations.wish_topic(identifier, rest)}")
     elif command in {"/topic", "/topics"}:

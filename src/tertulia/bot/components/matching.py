@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from tertulia.bot.config import BotConfig, OptionReader
 from tertulia.bot.preprocess import without_controls
+from tertulia.bot.state import fold
 from tertulia.bot.turn import Candidate, DialogueEvidence, Proposal, TurnInput
 from tertulia.errors import ArtefactError
 from tertulia.retrieval.matching import MatchingIndex
@@ -18,20 +20,31 @@ class Matching:
     """Proposes the responses of the bank with the best matching score.
 
     Among those within ``tolerance`` of the best score the one with the largest norm, which says most, comes first. Until it is
-    calibrated the confidence is min(1, S).
+    calibrated the confidence is min(1, S), which is low for short messages of common words ("not really") however well they
+    match; where ``exact_confidence`` is given, a response to the very same message has at least that confidence, and comes
+    before the others.
     """
 
     kind: ClassVar[str] = "matching"
 
-    def __init__(self, index: MatchingIndex, *, candidates: int, tolerance: float, topic_bonus: float) -> None:
+    def __init__(
+        self,
+        index: MatchingIndex,
+        *,
+        candidates: int,
+        tolerance: float,
+        topic_bonus: float,
+        exact_confidence: float = 0.0,
+    ) -> None:
         self.index = index
         self._candidates = candidates
         self._tolerance = tolerance
         self._bonus = topic_bonus
+        self._exact = exact_confidence
 
     @classmethod
     def load(cls, config: BotConfig, options: OptionReader) -> Matching:
-        """From the index ``bank``, with ``candidates``, ``tolerance`` and ``topic_bonus``."""
+        """From the index ``bank``, with ``candidates``, ``tolerance``, ``topic_bonus`` and ``exact_confidence``."""
         path = options.path("bank", "bank")
         index = MatchingIndex.open(path)
         if index.language != config.language:
@@ -43,6 +56,7 @@ class Matching:
             candidates=options.integer("candidates", 10, 1, 100),
             tolerance=options.number("tolerance", 0.01, 0.0, 1.0),
             topic_bonus=options.number("topic_bonus", 0.02, 0.0, 1.0),
+            exact_confidence=options.number("exact_confidence", 0.0, 0.0, 1.0),
         )
 
     @property
@@ -57,7 +71,7 @@ class Matching:
         if key not in turn.shared:
             turn.shared[key] = self._search(turn)
         proposal: Proposal = turn.shared[key]
-        return proposal
+        return self._with_exact(proposal, turn.text) if self._exact else proposal
 
     def _search(self, turn: TurnInput) -> Proposal:
         topic = turn.state.topic if turn.state.topic in self.index.topics else None
@@ -66,6 +80,17 @@ class Matching:
             return Proposal(reason="no conversation of the bank shares a word with the message")
         candidates = [self._candidate(match) for match in self._order(matches)]
         return Proposal([candidate for candidate in candidates if candidate.text])
+
+    def _with_exact(self, proposal: Proposal, text: str) -> Proposal:
+        message = fold(text)
+        exact, other = [], []
+        for candidate in proposal.candidates:
+            evidence = candidate.evidence
+            if isinstance(evidence, DialogueEvidence) and fold(evidence.context) == message:
+                exact.append(replace(candidate, confidence=max(candidate.confidence, self._exact)))
+            else:
+                other.append(candidate)
+        return replace(proposal, candidates=exact + other)
 
     def _order(self, matches: list[Match]) -> list[Match]:
         """Those within the tolerance of the best score by norm, largest first, then the others as they come."""
