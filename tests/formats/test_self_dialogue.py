@@ -1,11 +1,8 @@
-"""The self-dialogue format: every oddity of the released files, in rows made here; and the released files where present."""
+"""The self-dialogue format: every oddity of the released files, in rows made here."""
 
-import csv
-import io
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -17,9 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tertulia.artefact import Manifest
-from tertulia.corpus.exchange import ReadOptions, Report
+from tertulia.corpus.exchange import Report
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance, number_turns
-from tertulia.corpus.statistics import corpus_statistics
 from tertulia.corpus.store import Corpus, write_corpus
 from tertulia.errors import ArtefactError, InputError
 from tertulia.formats import lines
@@ -29,55 +25,7 @@ from tertulia.formats.self_dialogue import SelfDialogueFormat, pseudonym
 
 from ..log.conftest import environment
 from . import mutate
-
-FIXED = {
-    "HITId": "HIT1",
-    "Title": "Talk about films",
-    "Reward": "$0.70",
-    "WorkTimeInSeconds": "561",
-    "AssignmentStatus": "Approved",
-    "AcceptTime": "Wed Jun 21 11:19:15 PDT 2017",
-    "WorkerId": "W1",
-    "LifetimeApprovalRate": "100% (7/7)",
-    "Input.filler": "x",
-    "Approve": "",
-    "Reject": "",
-}
-
-
-def row(assignment: str, answers: list[str], **changes: str) -> dict[str, str]:
-    cells = {f"Answer.sentence{number}": text for number, text in enumerate(answers, start=1)}
-    return {"AssignmentId": assignment, **FIXED, **cells, **{key.replace("_", "."): v for key, v in changes.items()}}
-
-
-def csv_bytes(rows: list[dict[str, str]], *, end: str = "\n", drop: tuple[str, ...] = ()) -> bytes:
-    """The rows with columns in order of their text, as the released files have them."""
-    names = sorted(name for name in rows[0] if name not in drop)
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator=end)
-    writer.writerow(names)
-    writer.writerows([cells[name] for name in names] for cells in rows)
-    return stream.getvalue().encode()
-
-
-def lay_out(folder: Path, files: dict[str, bytes | list[dict[str, str]]]) -> str:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else csv_bytes(content))
-    return str(folder)
-
-
-def read(source: str | Path, **options: Any) -> tuple[list[Dialogue], dict[str, Any]]:
-    report = Report()
-    records = list(SelfDialogueFormat().read(str(source), report, ReadOptions(**options)))
-    assert all(not record.annotations for record in records)
-    return [record.dialogue for record in records], report.to_json()
-
-
-def counts(report: dict[str, Any]) -> dict[str, int]:
-    return {reason: found["count"] for kind in report.values() for reason, found in kind.items()}
-
+from .amt import FIXED, counts, csv_bytes, lay_out, read, row
 
 TWENTY = [f"line {number}" for number in range(1, 21)]
 
@@ -551,78 +499,6 @@ def test_damage_ends_in_a_corpus_or_one_error(tmp_path: Path) -> None:
     found = mutate.outcomes(SelfDialogueFormat(), files, tmp_path, seed=3)
     assert sum(found.values()) == mutate.MUTATIONS
     assert min(found.values()) > mutate.MUTATIONS // 10, found
-
-
-# -- the released files -----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def released(data: Path) -> Path:
-    source = data / "self_dialogue"
-    if not source.is_dir():
-        pytest.skip(f"the self-dialogue corpus is not at {source}")
-    return source
-
-
-@pytest.mark.data
-def test_the_released_files_hold_what_is_known_of_them(released: Path, tmp_path: Path) -> None:
-    with import_corpus("self-dialogue", str(released), tmp_path / "sd", Report()) as corpus:
-        statistics = corpus_statistics(corpus)
-        people = {dialogue.attributes["worker"] for dialogue in corpus.dialogues()}
-        report = counts(corpus.manifest.report)
-        empty = [dialogue for dialogue in corpus.dialogues() if not dialogue.utterances]
-        recounted = verify_corpus(corpus)
-    assert (statistics["dialogues"], statistics["utterances"], statistics["words"]) == (24_165, 372_718, 3_646_364)
-    assert len(people) == 2_521
-    assert len(empty) == 1
-    assert report["rows read"] == 24_249
-    assert report["rejected rows"] == 21
-    assert report["rows by blocked workers"] == 63
-    assert report["empty answers in all rows"] == 1_134
-    assert report["rows that repeat another row's answers, those left out included"] == 59
-    assert report["conversations with an empty answer in the middle"] == 3
-    assert report["conversations without any answer"] == 1
-    assert report["answers with a tab"] == 5
-    assert report["blank answers"] == 2
-
-    check_recount(recounted)
-
-
-def check_recount(found: dict[str, Any]) -> None:
-    assert (found["topics"], found["topics_met"]) == (18, 13)
-    off = {
-        figure["what"]: (figure["published"], figure["found"])
-        for figure in found["figures"]
-        if figure["measure"] == "conversations" and figure["difference"]
-    }
-    assert off == {
-        "all topics": (24_283, 24_165),
-        "Movies": (4_126, 4_125),
-        "Disney": (2_331, 2_332),
-        "Star Wars": (1_726, 1_728),
-        "Music": (4_911, 4_914),
-        "NFL Football": (2_801, 2_802),
-    }
-    [contradiction] = found["contradictions"]
-    assert "141,945 turns" in contradiction
-    assert "346,216" in contradiction
-    assert found["misprints"] == ["the words of Horror are printed as “428,33”, read here as 42,833"]
-
-
-@pytest.mark.data
-def test_released_files_go_out_and_come_in_again(released: Path, tmp_path: Path) -> None:
-    report = Report()
-    # Fashion has an empty answer in the middle of a conversation.
-    for topic in ("fashion", "action"):
-        shutil.copytree(released / "corpus" / topic, tmp_path / "some" / "corpus" / topic)
-    import_corpus("self-dialogue", str(tmp_path / "some"), tmp_path / "first", Report()).close()
-    export_corpus("self-dialogue", tmp_path / "first", tmp_path / "again", report)
-    assert report.skipped == {}
-    import_corpus("self-dialogue", str(tmp_path / "again"), tmp_path / "sd", Report()).close()
-    for table in ("dialogues", "utterances", "annotations"):
-        assert (tmp_path / "sd" / f"{table}.parquet").read_bytes() == (
-            tmp_path / "first" / f"{table}.parquet"
-        ).read_bytes()
 
 
 def test_reports_are_plain_json(tmp_path: Path) -> None:
