@@ -19,34 +19,29 @@ from tertulia.retrieval.matching import MatchingIndex
 
 __all__ = ["BotOptions", "build_bot", "starter_material"]
 
-_COMPONENTS = """
+_RULES = """
 [[component]]
 kind = "rules"
 threshold = 0.0
 deadline_ms = 500
 path = "rules"
-
-[[component]]
+"""
+_MATCHING = """
+{comment}[[component]]
 kind = "matching"
 threshold = {threshold}
+exact_confidence = {exact_confidence}
 deadline_ms = 1000
 bank = "bank"
 candidates = 10
 tolerance = 0.01
 topic_bonus = 0.02
-
+"""
+_LAST_MATCHING = """\
 # Only backup lines come after this, and a weaker match is better company than they are; so is what once followed the very
 # same message.
-[[component]]
-kind = "matching"
-threshold = {last_threshold}
-exact_confidence = {last_threshold}
-deadline_ms = 1000
-bank = "bank"
-candidates = 10
-tolerance = 0.01
-topic_bonus = 0.02
-
+"""
+_BACKUP = """
 [[component]]
 kind = "backup"
 threshold = 0.0
@@ -173,9 +168,10 @@ def _bot_toml(options: BotOptions) -> str:
         f"greeting = {_toml(options.greeting)}",
         "openers = [" + ", ".join(_toml(opener) for opener in options.openers) + "]",
     ]
-    return (
-        "\n".join(lines) + "\n" + _COMPONENTS.format(threshold=options.threshold, last_threshold=options.last_threshold)
-    )
+    first = _MATCHING.format(comment="", threshold=options.threshold, exact_confidence=0.0)
+    last = options.last_threshold
+    again = _MATCHING.format(comment=_LAST_MATCHING, threshold=last, exact_confidence=last)
+    return "\n".join(lines) + "\n" + _RULES + first + again + _BACKUP
 
 
 def _toml(text: str) -> str:
