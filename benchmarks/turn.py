@@ -17,23 +17,19 @@ import threading
 import time
 from pathlib import Path
 
-from tertulia.bot.build import starter_material
 from tertulia.bot.pipeline import Bot
 from tertulia.bot.service import Conversations
-from tertulia.bot.starter import starter_bot
+from tertulia.bot.starter import starter_bot, starter_dialogues
 from tertulia.bot.state import State
-from tertulia.corpus.exchange import ReadOptions, Report
 from tertulia.corpus.store import Corpus
 from tertulia.errors import InputError
-from tertulia.formats.jsonl import JsonLinesFormat
 from tertulia.log.store import LogStore
 
 
 def messages(corpus: Path | None, count: int, seed: int) -> list[str]:
     """Utterances by chance."""
     if corpus is None:
-        records = JsonLinesFormat().read(str(starter_material() / "dialogues"), Report(), ReadOptions())
-        texts = [text for record in records for text in record.dialogue.texts]
+        texts = [text for dialogue in starter_dialogues() for text in dialogue.texts]
     else:
         with Corpus(corpus) as opened:
             texts = [text for dialogue in opened.dialogues() for text in dialogue.texts]

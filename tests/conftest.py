@@ -83,5 +83,9 @@ def small_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small_bot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bot over the four dialogues with the starter's rules and backup lines; read only."""
     path = tmp_path_factory.mktemp("bot") / "small"
-    build_bot(SMALL, path, BotOptions(name="small", greeting="Hello from the small bot.", openers=["what is your favourite film"]))
+    build_bot(
+        SMALL,
+        path,
+        BotOptions(name="small", greeting="Hello from the small bot.", openers=["what is your favourite film"]),
+    )
     return path

@@ -1,4 +1,3 @@
-
 import pytest
 
 from tertulia.bot.components.matching import Matching

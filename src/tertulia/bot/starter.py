@@ -11,10 +11,14 @@ from tertulia import __version__
 from tertulia.artefact import MANIFEST, digest_of_path, verify
 from tertulia.bot.build import BotOptions, build_bot, starter_material
 from tertulia.corpus.exchange import ReadOptions, Report
+from tertulia.corpus.model import Dialogue
 from tertulia.errors import ArtefactError
 from tertulia.formats.jsonl import JsonLinesFormat
 
-__all__ = ["STARTER", "starter_bot"]
+__all__ = ["STARTER", "starter_bot", "starter_dialogues"]
+
+# Conversations, each of one piece; and exchanges: short things that strangers say, each with an answer, on a theme.
+_FOLDERS = ("dialogues", "exchanges")
 
 STARTER = BotOptions(
     name="Sol",
@@ -30,11 +34,21 @@ STARTER = BotOptions(
 )
 
 
+def starter_dialogues() -> list[Dialogue]:
+    """The starter's bank in order of id: its conversations, and the exchanges beside them."""
+    material = starter_material()
+    found = [
+        record.dialogue
+        for folder in _FOLDERS
+        for record in JsonLinesFormat().read(str(material / folder), Report(), ReadOptions())
+    ]
+    return sorted(found, key=lambda dialogue: dialogue.id)
+
+
 def starter_bot() -> Path:
     """The directory of the starter bot, built now where it is not there yet or was damaged."""
     material = starter_material()
-    dialogues = material / "dialogues"
-    inputs = [digest_of_path(dialogues)]
+    inputs = [digest_of_path(material / folder) for folder in _FOLDERS]
     key = hashlib.sha256(f"{__version__}\0{digest_of_path(material)['sha256']}\0{STARTER}".encode()).hexdigest()[:12]
     path = user_cache_path("tertulia") / f"starter-{key}"
     if (path / MANIFEST).is_file():
@@ -44,7 +58,6 @@ def starter_bot() -> Path:
             pass
         else:
             return path
-    records = JsonLinesFormat().read(str(dialogues), Report(), ReadOptions())
-    bank = sorted((record.dialogue for record in records), key=lambda dialogue: dialogue.id)
+    bank = starter_dialogues()
     build_bot(bank, path, STARTER, inputs=inputs, command=["tertulia", "chat"], licence="Apache-2.0", overwrite=True)
     return path

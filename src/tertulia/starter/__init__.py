@@ -1,1 +1,1 @@
-"""The starter bot's own material, written for this project: conversations, rules, backup lines. Data only."""
+"""The starter bot's own material, written for this project: conversations, exchanges, rules, backup lines. Data only."""
