@@ -36,6 +36,7 @@ _REMEMBERED_TURNS = 9
 _WORDS = re.compile(r"\w+")
 # A user's message must not run rules, set variables or change the topic: these characters make RiveScript's tags.
 _TAG_CHARACTERS = frozenset("{}<>\\|")
+_HARMFUL = re.compile(r"[{}<>\\|\x00-\x1f\x7f-\x9f]")
 # Control and format characters, dashes but the hyphen, quotation marks, pictures.
 _NOT_SAID = frozenset({"Cc", "Cf", "Cs", "Pi", "Pf", "So", "Sk"})
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "–": " ", "—": " ", '"': " "})
@@ -262,7 +263,7 @@ def _plain(text: str) -> str:
 
 def _harmless(text: str) -> str:
     """What was said before, without what RiveScript would take for a tag of its own."""
-    return "".join(" " if c in _TAG_CHARACTERS or unicodedata.category(c) == "Cc" else c for c in text)
+    return _HARMFUL.sub(" ", text)
 
 
 def _history(exchanges: Sequence[tuple[str, str]]) -> dict[str, list[str]]:

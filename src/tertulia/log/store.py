@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -72,6 +73,10 @@ class LogStore:
         self._shown = self.url.render_as_string(hide_password=True)
         if self.url.get_backend_name() == "sqlite":
             self._check_sqlite_path(must_exist)
+        # SQLite has one writer at a time, and whoever finds it busy sleeps and tries again, without turn: threads wait here.
+        self._writer: AbstractContextManager[Any] = (
+            threading.Lock() if self.url.get_backend_name() == "sqlite" else nullcontext()
+        )
         self._engine = self._create_engine()
         try:
             with self._guard():
@@ -103,7 +108,7 @@ class LogStore:
             "channel": channel,
             "started_at": datetime.now(UTC),
         }
-        with self._guard(), self._engine.begin() as connection:
+        with self._writing() as connection:
             connection.execute(insert(schema.conversation).values(row))
 
     def conversation(self, identifier: str) -> dict[str, Any] | None:
@@ -123,7 +128,7 @@ class LogStore:
     def wish_topic(self, identifier: str, topic: str | None) -> None:
         """Keep the topic that the user wishes for until the next turn."""
         change = update(schema.conversation).where(schema.conversation.c.id == identifier).values(wished_topic=topic)
-        with self._guard(), self._engine.begin() as connection:
+        with self._writing() as connection:
             connection.execute(change)
 
     # -- turns -------------------------------------------------------------------------------------------------------
@@ -145,7 +150,7 @@ class LogStore:
         for field in ("text", "reply", "topic"):
             _check_text(field, row[field])
         try:
-            with self._guard(), self._engine.begin() as connection:
+            with self._writing() as connection:
                 connection.execute(insert(schema.turn).values(row))
         except StoreError as error:
             if isinstance(error.__cause__, IntegrityError) and self.turn(identifier, turn.number) is not None:
@@ -202,7 +207,7 @@ class LogStore:
             "rated_at": datetime.now(UTC),
         }
         try:
-            with self._guard(), self._engine.begin() as connection:
+            with self._writing() as connection:
                 connection.execute(insert(schema.rating).values(row))
         except StoreError as error:
             if isinstance(error.__cause__, IntegrityError):
@@ -281,6 +286,12 @@ class LogStore:
             raise StoreError(
                 f"is a log of schema {found}; this version of Tertulia reads {schema.VERSION}", where=self._shown
             )
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """A transaction that writes; it is committed, and on disk, when the block has ended."""
+        with self._guard(), self._writer, self._engine.begin() as connection:
+            yield connection
 
     @contextmanager
     def _guard(self) -> Iterator[None]:

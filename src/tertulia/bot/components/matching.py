@@ -74,8 +74,8 @@ class Matching:
         return self._with_exact(proposal, turn.text) if self._exact else proposal
 
     def _search(self, turn: TurnInput) -> Proposal:
-        topic = turn.state.topic if turn.state.topic in self.index.topics else None
-        matches = self.index.search(turn.text, turn.state.previous, k=self._candidates, topic=topic, bonus=self._bonus)
+        state = turn.state
+        matches = self.index.search(turn.text, state.previous, k=self._candidates, topic=state.topic, bonus=self._bonus)
         if not matches:
             return Proposal(reason="no conversation of the bank shares a word with the message")
         candidates = [self._candidate(match) for match in self._order(matches)]
