@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import secrets
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +23,7 @@ __all__ = ["Conversations", "turn_json"]
 
 _REMEMBERED = 10_000
 _LOCKS = 256
-_TRIES = 4
+_TRIES = 12
 
 
 class Conversations:
@@ -83,17 +85,19 @@ class Conversations:
             The turn could not be logged; it has not happened.
         """
         with self._locks[hash(conversation) % _LOCKS]:
-            for _ in range(_TRIES):
+            for attempt in range(_TRIES):
                 row = self._row(conversation)
                 bot = self.bot(row["bot"])
                 state = self._state(conversation)
                 if row["wished_topic"] is not None:
-                    state.topic = row["wished_topic"]
+                    state = replace(state, topic=row["wished_topic"])
                 turn, after = bot.respond(state, text, on_step=on_step)
                 try:
                     self._store.append(conversation, _stored(turn, after))
                 except TakenError:
+                    # Another process was first. Not all who try again should do so at the same moment.
                     self._forget(conversation)
+                    time.sleep(random.uniform(0, 0.005 * (attempt + 1)))
                     continue
                 if row["wished_topic"] is not None:
                     self._store.wish_topic(conversation, None)
