@@ -62,7 +62,7 @@ def test_a_conversation_goes_on_in_another_process_as_if_there_had_been_no_break
 
 
 def test_replies_do_not_depend_on_a_restart(small_bot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secrets.token_urlsafe", lambda _n: "the-same-conversation")
+    monkeypatch.setattr("secrets.token_hex", lambda _n: "the-same-conversation")
     said = ["hello", "my name is Ada", "tell me a joke", "i am hungry", "hm", "tell me a joke", "what's my name?"]
 
     def talk(path: Path, restart: bool) -> list[str]:

@@ -27,7 +27,7 @@ def test_talk_and_see_who_answered(page: Page) -> None:
     expect(about.locator(".time")).to_have_text(re.compile(r"^[\d.]+ ms$"))
     expect(page.get_by_role("button", name="Topic")).to_contain_text("films")
     expect(page.locator("#announcer")).to_contain_text(CASABLANCA)
-    expect(page).to_have_url(re.compile(r"/c/[\w-]{22}$"))
+    expect(page).to_have_url(re.compile(r"/c/[0-9a-f]{32}$"))
 
 
 def test_an_opener_begins_the_talk(page: Page) -> None:

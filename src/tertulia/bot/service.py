@@ -68,7 +68,7 @@ class Conversations:
     def start(self, bot: str | None = None, *, channel: str = "page") -> str:
         """Open a conversation; its id is not to be guessed, for whoever knows it may read and continue it."""
         chosen = self.bot(bot)
-        identifier = secrets.token_urlsafe(16)
+        identifier = secrets.token_hex(16)
         self._store.start(identifier, bot=chosen.name, bot_digest=chosen.manifest.digest, channel=channel)
         return identifier
 
