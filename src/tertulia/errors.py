@@ -12,6 +12,7 @@ __all__ = [
     "InputError",
     "MissingExtraError",
     "NotFoundError",
+    "StaleError",
     "StoreError",
     "TertuliaError",
     "UsageError",
@@ -53,6 +54,10 @@ class InputError(TertuliaError):
 
 class NotFoundError(InputError):
     """There is no conversation, turn, dialogue or bot of that name."""
+
+
+class StaleError(TertuliaError):
+    """The conversation went on since the sender last looked, so the message was not said."""
 
 
 class ArtefactError(TertuliaError):

@@ -7,7 +7,7 @@ import pytest
 from tertulia.bot.pipeline import Bot
 from tertulia.bot.service import Conversations
 from tertulia.bot.why import find_turn
-from tertulia.errors import InputError, NotFoundError, StoreError
+from tertulia.errors import InputError, NotFoundError, StaleError, StoreError
 from tertulia.log.store import LogStore
 
 
@@ -160,6 +160,20 @@ def test_two_at_once_in_one_conversation_make_two_turns(small_bot: Path, databas
     assert numbers == list(range(1, 33))
     for service in services:
         service.close()
+
+
+def test_a_message_sent_again_is_not_said_twice_even_by_another_process(
+    conversations: Conversations, small_bot: Path, database: str
+) -> None:
+    identifier = conversations.start()
+    assert conversations.say(identifier, "hello", after=0).number == 1
+    other = Conversations([Bot(small_bot)], LogStore(database))
+    for service in (conversations, other):
+        with pytest.raises(StaleError, match="has 1 turns, you have seen 0, so nothing was said"):
+            service.say(identifier, "hello", after=0)
+    assert other.say(identifier, "and again", after=1).number == 2
+    assert len(conversations.history(identifier)["turns"]) == 2
+    other.close()
 
 
 def test_bots_by_name(small_bot: Path, database: str) -> None:

@@ -53,12 +53,12 @@ def test_a_step_is_sent_while_the_turn_goes_on(
     seen = threading.Event()
     plain = conversations.say
 
-    def slow(name: str, text: str, *, on_step: Callable) -> object:
+    def slow(name: str, text: str, *, after: int | None, on_step: Callable) -> object:
         def wait(step: object) -> None:
             on_step(step)
             assert seen.wait(20), "the step did not arrive before the turn was over"
 
-        return plain(name, text, on_step=wait)
+        return plain(name, text, after=after, on_step=wait)
 
     monkeypatch.setattr(conversations, "say", slow)
     with client.websocket_connect(f"/api/conversations/{conversation}/stream") as socket:

@@ -16,7 +16,7 @@ from typing import Any
 from tertulia.bot.pipeline import Bot
 from tertulia.bot.state import Exchange, State
 from tertulia.bot.turn import Step, Turn
-from tertulia.errors import InputError, NotFoundError, StoreError
+from tertulia.errors import InputError, NotFoundError, StaleError, StoreError
 from tertulia.log.store import LogStore, StoredTurn, TakenError
 
 __all__ = ["Conversations", "turn_json"]
@@ -72,11 +72,23 @@ class Conversations:
         self._store.start(identifier, bot=chosen.name, bot_digest=chosen.manifest.digest, channel=channel)
         return identifier
 
-    def say(self, conversation: str, text: str, *, on_step: Callable[[Step], None] | None = None) -> Turn:
+    def say(
+        self,
+        conversation: str,
+        text: str,
+        *,
+        after: int | None = None,
+        on_step: Callable[[Step], None] | None = None,
+    ) -> Turn:
         """One turn of a conversation, logged before it is returned.
+
+        ``after`` is how many turns the sender has seen: a message that is sent again because its answer was lost is so
+        never said twice, whichever process gets it.
 
         Raises
         ------
+        StaleError
+            The conversation has not ``after`` turns; nothing was said.
         InputError
             The message is empty or too long.
         NotFoundError
@@ -89,11 +101,16 @@ class Conversations:
                 row = self._row(conversation)
                 bot = self.bot(row["bot"])
                 state = self._state(conversation)
+                if after is not None and len(state.exchanges) != after:
+                    raise StaleError(
+                        f"the conversation has {len(state.exchanges)} turns, you have seen {after}, so nothing was said",
+                        hint="read the conversation, then say it again if it is still to be said",
+                    )
                 if row["wished_topic"] is not None:
                     state = replace(state, topic=row["wished_topic"])
-                turn, after = bot.respond(state, text, on_step=on_step)
+                turn, state_after = bot.respond(state, text, on_step=on_step)
                 try:
-                    self._store.append(conversation, _stored(turn, after))
+                    self._store.append(conversation, _stored(turn, state_after))
                 except TakenError:
                     # Another process was first. Not all who try again should do so at the same moment.
                     self._forget(conversation)
@@ -101,7 +118,7 @@ class Conversations:
                     continue
                 if row["wished_topic"] is not None:
                     self._store.wish_topic(conversation, None)
-                self._remember(after)
+                self._remember(state_after)
                 return turn
             raise StoreError("the conversation is being carried on elsewhere at the same time; try again")
 

@@ -10,9 +10,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from tertulia.errors import InputError, NotFoundError, StoreError, TertuliaError
+from tertulia.errors import InputError, NotFoundError, StaleError, StoreError, TertuliaError
 from tertulia.web.models import Problem
-from tertulia.web.speaking import StaleError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

@@ -8,26 +8,20 @@ from weakref import WeakValueDictionary
 
 from starlette.concurrency import run_in_threadpool
 
-from tertulia.errors import TertuliaError
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tertulia.bot.service import Conversations
     from tertulia.bot.turn import Step, Turn
 
-__all__ = ["Speaking", "StaleError"]
-
-
-class StaleError(TertuliaError):
-    """The conversation went on since the sender last looked, so the message was not said."""
+__all__ = ["Speaking"]
 
 
 class Speaking:
     """The way in which the routes say something in a conversation.
 
     A message whose answer got lost on the way may be sent again while the first is still being answered. They wait for
-    each other, and the second, which says how many turns its sender has seen, is refused: the conversation went on.
+    each other here, not in threads of the pool, and the second, which says how many turns its sender has seen, is refused.
     """
 
     def __init__(self, conversations: Conversations) -> None:
@@ -48,14 +42,4 @@ class Speaking:
         """
         lock = self._locks.setdefault(conversation, asyncio.Lock())
         async with lock:
-            return await run_in_threadpool(self._say, conversation, text, after, on_step)
-
-    def _say(self, conversation: str, text: str, after: int | None, on_step: Callable[[Step], None] | None) -> Turn:
-        if after is not None:
-            turns = len(self._conversations.history(conversation)["turns"])
-            if turns != after:
-                raise StaleError(
-                    f"the conversation has {turns} turns, you have seen {after}, so nothing was said",
-                    hint="read the conversation, then say it again if it is still to be said",
-                )
-        return self._conversations.say(conversation, text, on_step=on_step)
+            return await run_in_threadpool(self._conversations.say, conversation, text, after=after, on_step=on_step)
