@@ -52,7 +52,7 @@ def _parse(name: str, store: LogStore) -> tuple[str, int]:
     if not slash:
         return conversation, store.last_number(conversation)
     if not number.isdigit() or not 1 <= len(number) <= 9:
-        raise InputError(f"{name!r} names no turn; expected CONVERSATION/NUMBER, such as Zk3…/2")
+        raise InputError(f"{name!r} names no turn; expected CONVERSATION/NUMBER, such as 5f0e8c…/2")
     return conversation, int(number)
 
 

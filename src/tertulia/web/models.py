@@ -27,7 +27,7 @@ __all__ = [
     "TracedTurn",
 ]
 
-_ID = "q7Jx0mYw3uVbT1nZk9sR2A"
+_ID = "5f0e8c1d2b7a4f639e10c8d7a6b5e4f3"
 _LARGEST = 2**31 - 1
 
 
