@@ -67,6 +67,8 @@ class Bot:
         self.manifest: Manifest = verify(self.directory, "bot", digests=check_digests)
         self.config: BotConfig = load_config(self.directory)
         self._parts = [self._load(part) for part in self.config.components]
+        # A component that answers from dialogues shows them as its ``index``.
+        self._banks = [part.component.index for part in self._parts if hasattr(part.component, "index")]
         self._filter = OffensiveFilter(self.config.language)
         self._topics = TopicMap(
             topic for part in self._parts if hasattr(part.component, "topics") for topic in part.component.topics
@@ -91,20 +93,14 @@ class Bot:
         """The topic of the bank that these words mean, or ``None``."""
         return self._topics.find(words)
 
-    def component(self, kind: str) -> Component | None:
-        """The first component of a kind, or ``None``."""
-        return next((part.component for part in self._parts if part.config.kind == kind), None)
-
     def dialogue(self, dialogue_id: str) -> dict[str, Any]:
         """A dialogue of the bank: ``{"dialogue_id", "topic", "utterances"}``."""
-        for part in self._parts:
-            index = getattr(part.component, "index", None)
-            if index is not None:
-                try:
-                    topic, texts = index.dialogue(dialogue_id)
-                except InputError:
-                    continue
-                return {"dialogue_id": dialogue_id, "topic": topic, "utterances": texts}
+        for bank in self._banks:
+            try:
+                topic, texts = bank.dialogue(dialogue_id)
+            except InputError:
+                continue
+            return {"dialogue_id": dialogue_id, "topic": topic, "utterances": texts}
         raise NotFoundError(f"the bot {self.name!r} has no dialogue {dialogue_id!r}")
 
     def respond(self, state: State, text: str, *, on_step: Callable[[Step], None] | None = None) -> tuple[Turn, State]:
@@ -254,9 +250,8 @@ class Bot:
         """Let go of the threads and files."""
         for part in self._parts:
             part.runner.close()
-            index = getattr(part.component, "index", None)
-            if index is not None:
-                index.close()
+        for bank in self._banks:
+            bank.close()
 
 
 def _problem(answer: object) -> str | None:

@@ -15,7 +15,8 @@ from typing import Any
 
 from tertulia.bot.pipeline import Bot
 from tertulia.bot.state import Exchange, State
-from tertulia.bot.turn import Step, Turn
+from tertulia.bot.turn import Step, Turn, turn_line
+from tertulia.corpus.times import utc_text
 from tertulia.errors import InputError, NotFoundError, StaleError, StoreError
 from tertulia.log.store import LogStore, StoredTurn, TakenError
 
@@ -132,7 +133,7 @@ class Conversations:
             "conversation": conversation,
             "bot": row["bot"],
             "channel": row["channel"],
-            "started_at": _time(row["started_at"]),
+            "started_at": utc_text(row["started_at"]),
             "topic": topic,
             "turns": turns,
         }
@@ -237,23 +238,7 @@ def _stored(turn: Turn, after: State) -> StoredTurn:
 def turn_json(turn: StoredTurn, rating: dict[str, int | None] | None) -> dict[str, Any]:
     """A logged turn as plain JSON values: the documented line of a turn, with its time and rating."""
     return {
-        "turn": turn.number,
-        "text": turn.text,
-        "reply": turn.reply,
-        "component": turn.component,
-        "confidence": turn.confidence,
-        "evidence": turn.evidence,
-        "topic": turn.topic,
-        "candidates": [
-            {"component": step["component"], **candidate}
-            for step in turn.trace.get("steps", [])
-            for candidate in step["candidates"]
-        ],
-        "elapsed_ms": round(turn.elapsed_ms, 3),
-        "said_at": _time(turn.said_at),
+        **turn_line(turn, turn.evidence, turn.trace.get("steps", [])),
+        "said_at": utc_text(turn.said_at),
         "rating": rating or {"thumb": None, "grade": None},
     }
-
-
-def _time(time: datetime) -> str:
-    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")

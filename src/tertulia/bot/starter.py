@@ -46,9 +46,8 @@ def starter_dialogues() -> list[Dialogue]:
 
 
 def starter_bot() -> Path:
-    """The directory of the starter bot, built now where it is not there yet or was damaged."""
+    """The directory of the starter bot, whole: built now where it is not there yet or its digests do not hold."""
     material = starter_material()
-    inputs = [digest_of_path(material / folder) for folder in _FOLDERS]
     key = hashlib.sha256(f"{__version__}\0{digest_of_path(material)['sha256']}\0{STARTER}".encode()).hexdigest()[:12]
     path = user_cache_path("tertulia") / f"starter-{key}"
     if (path / MANIFEST).is_file():
@@ -58,6 +57,7 @@ def starter_bot() -> Path:
             pass
         else:
             return path
+    inputs = [digest_of_path(material / folder) for folder in _FOLDERS]
     bank = starter_dialogues()
     build_bot(bank, path, STARTER, inputs=inputs, command=["tertulia", "chat"], licence="Apache-2.0", overwrite=True)
     return path

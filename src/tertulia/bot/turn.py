@@ -23,6 +23,7 @@ __all__ = [
     "Turn",
     "TurnInput",
     "Verdict",
+    "turn_line",
 ]
 
 
@@ -160,21 +161,7 @@ class Turn:
 
     def to_json(self) -> dict[str, Any]:
         """The turn as the documented JSON line: see docs/bot.md."""
-        return {
-            "turn": self.number,
-            "text": self.text,
-            "reply": self.reply,
-            "component": self.component,
-            "confidence": self.confidence,
-            "evidence": asdict(self.evidence),
-            "topic": self.topic,
-            "candidates": [
-                {"component": step.component, **candidate}
-                for step in self.steps
-                for candidate in step.to_json()["candidates"]
-            ],
-            "elapsed_ms": round(self.elapsed_ms, 3),
-        }
+        return turn_line(self, asdict(self.evidence), [step.to_json() for step in self.steps])
 
     def trace(self) -> dict[str, Any]:
         """Everything that was considered, for the log and the page: see docs/bot.md."""
@@ -184,3 +171,39 @@ class Turn:
             "elapsed_ms": round(self.elapsed_ms, 3),
             "steps": [step.to_json() for step in self.steps],
         }
+
+
+class _Said(Protocol):
+    """What a turn that was just said and one from the log have in common."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def reply(self) -> str: ...
+    @property
+    def component(self) -> str: ...
+    @property
+    def confidence(self) -> float: ...
+    @property
+    def topic(self) -> str | None: ...
+    @property
+    def elapsed_ms(self) -> float: ...
+
+
+def turn_line(turn: _Said, evidence: dict[str, Any], steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """The documented line of a turn as plain JSON values; ``steps`` as :meth:`Step.to_json` gives them."""
+    return {
+        "turn": turn.number,
+        "text": turn.text,
+        "reply": turn.reply,
+        "component": turn.component,
+        "confidence": turn.confidence,
+        "evidence": evidence,
+        "topic": turn.topic,
+        "candidates": [
+            {"component": step["component"], **candidate} for step in steps for candidate in step["candidates"]
+        ],
+        "elapsed_ms": round(turn.elapsed_ms, 3),
+    }

@@ -145,7 +145,7 @@ def _load(path: Path | None) -> Any:
     from tertulia.bot.starter import starter_bot
 
     if path is None:
-        return Bot(starter_bot())
+        return Bot(starter_bot(), check_digests=False)
     if not path.exists():
         raise InputError("there is no bot at this path", where=path, hint="tertulia bot build CORPUS -o DIR makes one")
     return Bot(path)

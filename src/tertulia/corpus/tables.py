@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from tertulia.artefact import canonical_json
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance
+from tertulia.corpus.times import as_utc
 from tertulia.errors import ArtefactError, InputError
 
 __all__ = ["SCHEMAS", "TABLES", "TableReader", "TableWriter", "footer_digest"]
@@ -196,10 +197,7 @@ def _empty(table: str) -> dict[str, list[Any]]:
 
 
 def _to_utc(time: datetime | None) -> datetime | None:
-    """A time in UTC; one without a zone is taken to be in UTC already."""
-    if time is None:
-        return None
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    return None if time is None else as_utc(time)
 
 
 def _annotation_order(annotation: Annotation) -> tuple[Any, ...]:

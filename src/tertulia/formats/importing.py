@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tertulia.artefact import MANIFEST, Manifest, digest_of_path, put_in_place, work_directory
+from tertulia.artefact import Manifest, digest_of_path, put_in_place, work_directory
 from tertulia.corpus.exchange import ReadOptions, Report
 from tertulia.corpus.model import Record
 from tertulia.corpus.store import Corpus, write_corpus
-from tertulia.errors import ArtefactError, ConfigurationError, InputError
+from tertulia.errors import ConfigurationError, InputError
 from tertulia.formats.registry import FORMATS
 
 __all__ = ["export_corpus", "import_corpus"]
@@ -39,8 +39,6 @@ def import_corpus(
         ``output`` cannot be written.
     """
     reader = FORMATS.get(format_name)
-    if output.exists() and not overwrite and (output / MANIFEST).exists():
-        raise ArtefactError("exists already", where=output, hint="--overwrite replaces it")
     options = ReadOptions(skip_bad, drop_duplicates, progress or (lambda _done, _total: None))
     path = Path(source)
     manifest = Manifest(

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from tertulia.artefact import canonical_json
 from tertulia.corpus.exchange import ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance, number_turns
+from tertulia.corpus.times import as_utc, utc_text
 from tertulia.errors import InputError
 from tertulia.formats.lines import Lines
 
@@ -258,14 +259,13 @@ def _time(item: dict[str, Any], name: str) -> datetime | None:
     if text is None:
         return None
     try:
-        time = datetime.fromisoformat(text)
-        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+        return as_utc(datetime.fromisoformat(text))
     except (ValueError, OverflowError):
         raise InputError(f"{name} holds {text!r}; expected a time such as 2017-06-21T18:19:15Z") from None
 
 
 def _time_to_json(time: datetime | None) -> str | None:
-    return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return None if time is None else utc_text(time)
 
 
 def _attributes(item: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
+from tertulia.corpus.times import as_utc
+
 __all__ = ["METADATA", "VERSION", "conversation", "meta", "rating", "turn"]
 
 # Raised whenever a table changes; a store of another version is refused and never altered silently.
@@ -39,9 +41,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
         """On the way out: what has no zone was stored in UTC."""
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return None if value is None else as_utc(value)
 
 
 meta = Table(

@@ -237,15 +237,21 @@ bool utf8(PyObject* text, std::string_view& out) {
     return true;
 }
 
-PyObject* searcher_search(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+// What both searches take after their two texts; `usage` is what to say where the arguments are not as many.
+bool parse_arguments(const Searcher& searcher, PyObject* const* args, Py_ssize_t count, const char* usage, Buffer& topic,
+                     Request& request) {
     if (count != 6) {
-        PyErr_SetString(PyExc_TypeError, "search takes text, previous, k, topic rows, bonus, lam");
-        return nullptr;
+        PyErr_SetString(PyExc_TypeError, usage);
+        return false;
     }
+    return parse_request(searcher, args + 2, topic, request);
+}
+
+PyObject* searcher_search(PyObject* self, PyObject* const* args, Py_ssize_t count) {
     const Searcher& searcher = searcher_of(self);
     Buffer topic;
     Request request;
-    if (!parse_request(searcher, args + 2, topic, request)) return nullptr;
+    if (!parse_arguments(searcher, args, count, "search takes text, previous, k, topic rows, bonus, lam", topic, request)) return nullptr;
     if (request.k == 0 || request.k > tertulia::kMostResponses) Py_RETURN_NONE;
     std::string_view text, previous;
     if (!utf8(args[0], text) || !utf8(args[1], previous)) {
@@ -278,14 +284,10 @@ bool views_of(PyObject* list, Words& words) {
 }
 
 PyObject* searcher_search_words(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-    if (count != 6) {
-        PyErr_SetString(PyExc_TypeError, "search_words takes words, previous words, k, topic rows, bonus, lam");
-        return nullptr;
-    }
     const Searcher& searcher = searcher_of(self);
     Buffer topic;
     Request request;
-    if (!parse_request(searcher, args + 2, topic, request)) return nullptr;
+    if (!parse_arguments(searcher, args, count, "search_words takes words, previous words, k, topic rows, bonus, lam", topic, request)) return nullptr;
     if (request.k == 0 || request.k > tertulia::kMostResponses) Py_RETURN_NONE;
     Words words, previous;
     if (!views_of(args[0], words) || !views_of(args[1], previous)) return nullptr;
