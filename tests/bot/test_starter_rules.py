@@ -12,12 +12,12 @@ import pytest
 
 import tertulia.starter
 from tertulia.bot.components.rules import OFFENSIVE_TRIGGER, Rules
-from tertulia.bot.offensive import OffensiveFilter
 from tertulia.bot.rivescript_check import read_rules
 from tertulia.bot.rivescript_engine import RuleEngine
 from tertulia.bot.state import Exchange, State
 from tertulia.bot.topics import TopicMap
 from tertulia.bot.turn import LineEvidence, TurnInput
+from tertulia.corpus.offensive import OffensiveFilter
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -12,7 +12,6 @@ from typing import Any
 from tertulia.artefact import Manifest, verify
 from tertulia.bot.config import BotConfig, ComponentConfig, load_config
 from tertulia.bot.deadline import BusyError, DeadlineRunner, LateError
-from tertulia.bot.offensive import OffensiveFilter
 from tertulia.bot.preprocess import clean
 from tertulia.bot.registry import COMPONENTS
 from tertulia.bot.state import Exchange, State, fold
@@ -28,6 +27,7 @@ from tertulia.bot.turn import (
     TurnInput,
     Verdict,
 )
+from tertulia.corpus.offensive import OffensiveFilter
 from tertulia.errors import InputError, NotFoundError
 
 __all__ = ["Bot"]

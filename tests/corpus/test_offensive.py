@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tertulia.bot.build import starter_material
-from tertulia.bot.offensive import OffensiveFilter
 from tertulia.bot.starter import starter_dialogues
+from tertulia.corpus.offensive import OffensiveFilter
 from tertulia.errors import ConfigurationError
 
 FILTER = OffensiveFilter()
@@ -151,13 +151,13 @@ def test_the_starters_lines_pass() -> None:
 
 
 def test_a_broken_lexicon_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.bot.offensive._lines", lambda _language: iter([(3, "no category")]))
+    monkeypatch.setattr("tertulia.corpus.offensive._lines", lambda _language: iter([(3, "no category")]))
     with pytest.raises(ConfigurationError, match=r"en\.txt:3: holds 'no category'"):
         OffensiveFilter()
 
 
 def test_the_lexicons_are_well_formed() -> None:
-    folder = Path(starter_material()).parent / "bot" / "lexicons"
+    folder = Path(starter_material()).parent / "corpus" / "lexicons"
     for file in sorted(folder.glob("*.txt")):
         terms = [
             line.split("|")[0].strip()

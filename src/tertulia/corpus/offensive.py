@@ -223,7 +223,7 @@ class OffensiveFilter:
 
 
 def _lines(language: str) -> Iterator[tuple[int, str]]:
-    text = (resources.files("tertulia.bot") / "lexicons" / f"{language}.txt").read_text(encoding="utf-8")
+    text = (resources.files("tertulia.corpus") / "lexicons" / f"{language}.txt").read_text(encoding="utf-8")
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip() and not line.startswith("#"):
             yield number, line
