@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from types import MappingProxyType, TracebackType
+from typing import Any, Literal, NamedTuple, Protocol
 
-from tertulia.corpus.model import Record
 from tertulia.errors import InputError
 
-__all__ = ["Finding", "Format", "ReadOptions", "Report", "SeenTexts"]
+__all__ = ["NO_OPTIONS", "Finding", "Format", "Holds", "Place", "ReadOptions", "Report", "SeenTexts"]
+
+Holds = Literal["corpus", "ranking-set"]
+"""The two kinds of artefact that a format can hold."""
+NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
+"""What a format says whose reader has no options of its own."""
+
+
+class Place(NamedTuple):
+    """Where something stands: ``full`` as the user named the source, ``shown`` within the source, which a manifest may hold."""
+
+    full: str
+    shown: str
 
 
 @dataclass(slots=True)
@@ -45,6 +57,13 @@ class Report:
             raise error
         self.skip("malformed records", f"{where}: {error.message}")
 
+    def catching(self, options: ReadOptions, place: Place) -> _Catching:
+        """What is wrong inside is a malformed record at this place: raised with the place, or left out and counted.
+
+        A context manager; it must not be open while a generator yields.
+        """
+        return _Catching(self, options, place)
+
     def is_duplicate(self, texts: Sequence[str], seen: SeenTexts, options: ReadOptions, where: str) -> bool:
         """Whether a dialogue is to be dropped as the duplicate of one before; a duplicate is counted either way."""
         if not seen.again(texts):
@@ -64,6 +83,27 @@ class Report:
         }
 
 
+class _Catching:
+    """What ``Report.catching`` gives. A class, so that a type checker knows that it may swallow an error."""
+
+    def __init__(self, report: Report, options: ReadOptions, place: Place) -> None:
+        self._report = report
+        self._options = options
+        self._place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, InputError):
+            return False
+        found = InputError(error.message, where=self._place.full, hint=error.hint)
+        self._report.bad(found, self._options, self._place.shown)
+        return True
+
+
 def _count(findings: dict[str, Finding], reason: str, where: object, count: int) -> None:
     if count == 0:
         return
@@ -79,11 +119,14 @@ class ReadOptions:
 
     ``skip_bad`` leaves malformed records out and counts them, ``drop_duplicates`` likewise a dialogue whose texts equal those of
     one before; ``progress`` is told the bytes read since the last call and the total, or ``None`` where it is not known.
+    ``values`` holds the options that only this format has (its ``options``), ``columns`` our field → the column of the file.
     """
 
     skip_bad: bool = False
     drop_duplicates: bool = False
     progress: Callable[[int, int | None], None] = lambda _done, _total: None
+    values: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 class SeenTexts:
@@ -108,15 +151,21 @@ class SeenTexts:
 
 
 class Format(Protocol):
-    """An outside format of conversations. A format without a writer has ``writes`` false."""
+    """An outside format of conversations (``Record``) or of ranking sets (``RankingRecord``), as ``holds`` says.
+
+    A format without a writer has ``writes`` false. ``options`` maps the name of an option that only this reader has to one line
+    of help. A reader that a user may tell which column is what has a class attribute ``takes_columns`` that is true.
+    """
 
     name: str
     summary: str
     writes: bool
+    holds: Holds
+    options: Mapping[str, str]
     licence: str | None
     citation: str | None
 
-    def read(self, source: str, report: Report, options: ReadOptions) -> Iterator[Record]:
+    def read(self, source: str, report: Report, options: ReadOptions) -> Iterator[Any]:
         """The records of a source (a path, or an address for a format that is not a file), as a stream.
 
         Raises
@@ -126,6 +175,6 @@ class Format(Protocol):
         """
         ...
 
-    def write(self, records: Iterator[Record], path: str, report: Report) -> None:
+    def write(self, records: Iterator[Any], path: str, report: Report) -> None:
         """Write records at a path that does not exist yet; what the format cannot hold is counted as skipped."""
         ...

@@ -1,4 +1,7 @@
-"""The one shape: a conversation is a table of utterances, and what anyone says about it is an annotation beside it."""
+"""The one shape: a conversation is a table of utterances, and what anyone says about it is an annotation beside it.
+
+A ranking set has the other shape that there is: contexts, each with the candidates that could answer it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-__all__ = ["Annotation", "Dialogue", "Record", "Role", "Utterance", "number_turns"]
+__all__ = [
+    "Annotation",
+    "Candidate",
+    "Context",
+    "Dialogue",
+    "RankingRecord",
+    "Rating",
+    "Record",
+    "Role",
+    "Turn",
+    "Utterance",
+    "number_turns",
+]
 
 Role = Literal["user", "agent"]
 
@@ -73,6 +88,63 @@ class Record:
 
     dialogue: Dialogue
     annotations: list[Annotation] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Turn:
+    """One turn of a context; ``role`` as in ``Utterance``."""
+
+    role: Role | None
+    text: str
+
+
+@dataclass(slots=True)
+class Rating:
+    """What one annotator gave a candidate."""
+
+    annotator: str
+    value: float
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A text that could answer a context.
+
+    ``position`` counts the candidates of a context from 0. ``relevance`` is binary or graded, ``None`` where nobody has said;
+    ``ratings`` are those of the annotators, where there are any; ``source`` says where the text came from.
+    """
+
+    position: int
+    text: str
+    relevance: float | None = None
+    ratings: list[Rating] = field(default_factory=list)
+    source: str | None = None
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Context:
+    """The turns so far (of a single-turn set: the prompt), and from where they are."""
+
+    id: str
+    turns: list[Turn]
+    dialogue_id: str | None = None
+    domain: str | None = None
+    split: str | None = None
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of the turns, in order."""
+        return [turn.text for turn in self.turns]
+
+
+@dataclass(slots=True)
+class RankingRecord:
+    """A context together with its candidates, in order of position."""
+
+    context: Context
+    candidates: list[Candidate] = field(default_factory=list)
 
 
 def number_turns(speakers: list[str]) -> list[int]:

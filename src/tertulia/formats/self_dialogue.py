@@ -15,12 +15,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from io import TextIOWrapper
 from pathlib import Path
 
-from tertulia.corpus.exchange import ReadOptions, Report, SeenTexts
+from tertulia.corpus.exchange import NO_OPTIONS, Holds, Place, ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Dialogue, Record, Utterance, number_turns
 from tertulia.errors import InputError
-from tertulia.formats.lines import Lines
+from tertulia.formats.lines import LONGEST_LINE, Lines
+from tertulia.formats.sources import SourceFile, source_files
 
 __all__ = ["SelfDialogueFormat", "pseudonym"]
 
@@ -32,6 +34,8 @@ _PSEUDONYM = "person-"
 _NO_TOPIC = "none"
 _NO_BATCH = "dialogues"
 _MOST_SENTENCES = 10_000
+_BLOCKED = "blocked_workers.txt"
+_EXPECTED = "topic folders of AMT result files, such as corpus/movies/batch.csv"
 _TIME_FORMAT = "%a %b %d %H:%M:%S %Y"
 _ZONES = {"PDT": timedelta(hours=-7), "PST": timedelta(hours=-8), "UTC": timedelta(0), "GMT": timedelta(0)}
 # Columns kept as attributes of the dialogue. The approval rates are the worker's own affair and stay behind.
@@ -53,6 +57,8 @@ class SelfDialogueFormat:
     name = "self-dialogue"
     summary = "a folder of AMT result CSVs, one folder a topic, with blocked_workers.txt"
     writes = True
+    holds: Holds = "corpus"
+    options = NO_OPTIONS
     licence = "BSD-3-Clause"
     citation = (
         "Krause, B., Damonte, M., Dobre, M., Duma, D., Fainberg, J., Fancellu, F., Kahembwe, E., Cheng, J., Webber, B. (2017). "
@@ -61,16 +67,19 @@ class SelfDialogueFormat:
 
     def read(self, source: str, report: Report, options: ReadOptions) -> Iterator[Record]:
         """The conversations that were neither rejected nor written by a blocked worker."""
-        root = Path(source)
-        files = _csv_files(root)
-        blocked = _blocked_workers(root)
-        total = sum(file.stat().st_size for file in files)
+        found = source_files(source, "*.csv", _BLOCKED, expected=_EXPECTED, options=options)
+        files = [file for file in found if _base(file.name) != _BLOCKED]
+        if not files:
+            raise InputError(f"holds no CSV file; expected {_EXPECTED}", where=source)
+        blocked = _blocked_workers([file for file in found if file not in files], options)
+        path = os.path.abspath(source)
+        # The domain of a file that lies in no folder of the source: the name of the folder around it.
+        topic = os.path.basename(path if os.path.isdir(path) else os.path.dirname(path))
         ids: set[str] = set()
         texts, texts_of_all_rows = SeenTexts(), SeenTexts()
         for file in files:
-            shown = file.name if file == root else _text_of(file.relative_to(root).as_posix())
-            for line, row, columns in _rows(file, shown, report, options):
-                where = f"{shown}:{line}"
+            for place, row, columns in _rows(file, report, options):
+                where = place.shown
                 report.note("rows read", where)
                 cells = [row[index] for index in columns.answers]
                 report.note("empty answers in all rows", where, cells.count(_EMPTY))
@@ -84,14 +93,13 @@ class SelfDialogueFormat:
                     continue
                 identifier = _cell(row, columns, "AssignmentId")
                 if identifier in ids:
-                    twice = InputError(f"the assignment {identifier!r} stands here again", where=f"{file}:{line}")
+                    twice = InputError(f"the assignment {identifier!r} stands here again", where=place.full)
                     report.bad(twice, options, where)
                     continue
                 ids.add(identifier)
-                dialogue = _dialogue(row, columns, file, where, report)
+                dialogue = _dialogue(row, columns, file.name, topic, where, report)
                 if not report.is_duplicate(dialogue.texts, texts, options, where):
                     yield Record(dialogue)
-            options.progress(file.stat().st_size, total)
 
     def write(self, records: Iterator[Record], path: str, report: Report) -> None:
         """Write one CSV a topic and batch under ``corpus/``; what this format has no place for is counted."""
@@ -120,38 +128,32 @@ def pseudonym(worker: str) -> str:
     return _PSEUDONYM + hashlib.blake2b(worker.encode(), digest_size=8, person=b"tertulia worker").hexdigest()
 
 
-def _csv_files(root: Path) -> list[Path]:
-    if not root.exists():
-        raise InputError("there is nothing at this path", where=root)
-    files = [root] if root.is_file() else sorted(path for path in root.rglob("*.csv") if path.is_file())
+def _base(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _blocked_workers(files: list[SourceFile], options: ReadOptions) -> set[str]:
+    """The ids in the ``blocked_workers.txt`` that lies nearest to the top, as that of the folder itself does."""
     if not files:
-        raise InputError(
-            "holds no CSV file; expected topic folders of AMT result files, such as corpus/movies/batch.csv", where=root
-        )
-    return files
-
-
-def _blocked_workers(root: Path) -> set[str]:
-    file = root / "blocked_workers.txt"
-    if not file.is_file():
         return set()
-    text = file.read_text(encoding="utf-8-sig", errors="replace")
-    return set(text.split())
+    with min(files, key=lambda file: file.name.count("/")).open(options) as stream:
+        return set(stream.read(LONGEST_LINE).decode("utf-8-sig", errors="replace").split())
 
 
-def _rows(file: Path, shown: str, report: Report, options: ReadOptions) -> Iterator[tuple[int, list[str], _Columns]]:
-    """The rows of one file with the line each begins on; a malformed row is an error, or skipped and counted."""
+def _rows(file: SourceFile, report: Report, options: ReadOptions) -> Iterator[tuple[Place, list[str], _Columns]]:
+    """The rows of one file with the place each begins at; a malformed row is an error, or skipped and counted."""
     # Bytes that are not UTF-8 come through as lone surrogates, so that the row that holds them can be named.
-    with file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
+    with TextIOWrapper(file.open(options), "utf-8-sig", errors="surrogateescape", newline="") as stream:
         lines = Lines(stream)
         reader = csv.reader(lines, strict=True)
         try:
             columns = _columns(next(reader, []))
-        except (csv.Error, InputError) as error:
-            message = error.message if isinstance(error, InputError) else f"is not a CSV file: {error}"
-            raise InputError(message, where=f"{file}:1") from None
+        except csv.Error as error:
+            raise InputError(f"is not a CSV file: {error}", where=file.place(1).full) from None
+        except InputError as error:
+            raise InputError(error.message, where=error.where or file.place(1).full) from None
         while True:
-            line = lines.number + 1
+            place = file.place(lines.number + 1)
             try:
                 row = next(reader)
                 if row:
@@ -160,15 +162,17 @@ def _rows(file: Path, shown: str, report: Report, options: ReadOptions) -> Itera
                 return
             except (csv.Error, InputError) as error:
                 if isinstance(error, InputError):
+                    if error.where is not None:
+                        raise
                     problem = error.message
                 elif "end of data" in str(error):
                     problem = f"ends in the middle of a row; expected {columns.width} fields"
                 else:
                     problem = f"is not CSV: {error}; expected {columns.width} fields"
-                report.bad(InputError(problem, where=f"{file}:{line}"), options, f"{shown}:{line}")
+                report.bad(InputError(problem, where=place.full), options, place.shown)
                 continue
             if row:
-                yield line, row, columns
+                yield place, row, columns
 
 
 def _check_row(row: list[str], columns: _Columns) -> None:
@@ -198,7 +202,8 @@ def _cell(row: list[str], columns: _Columns, name: str) -> str:
     return "" if index is None else row[index]
 
 
-def _dialogue(row: list[str], columns: _Columns, file: Path, where: str, report: Report) -> Dialogue:
+def _dialogue(row: list[str], columns: _Columns, name: str, topic: str, where: str, report: Report) -> Dialogue:
+    """One row of the file ``name``; ``topic`` is its domain where the name itself has no folder."""
     cells = [row[index] for index in columns.answers]
     filled = [number for number, cell in enumerate(cells) if cell != _EMPTY and cell.strip()]
     last = filled[-1] if filled else -1
@@ -221,11 +226,12 @@ def _dialogue(row: list[str], columns: _Columns, file: Path, where: str, report:
     worker = _cell(row, columns, "WorkerId").strip()
     if worker:
         attributes["worker"] = pseudonym(worker)
-    attributes["batch"] = _text_of(file.stem)
+    folder, _, base = name.rpartition("/")
+    attributes["batch"] = base.rpartition(".")[0] or base
     return Dialogue(
         _cell(row, columns, "AssignmentId"),
         utterances,
-        domain=_text_of(os.path.basename(os.path.dirname(os.path.abspath(file)))) or None,
+        domain=(folder.rpartition("/")[2] or _text_of(topic)) or None,
         title=_cell(row, columns, "Title") or None,
         started_at=_time(_cell(row, columns, "AcceptTime")),
         attributes=attributes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tertulia.corpus.exchange import ReadOptions, Report
+from tertulia.corpus.exchange import NO_OPTIONS, Holds, ReadOptions, Report
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance
 from tertulia.errors import ConfigurationError
 from tertulia.log.store import LogStore
@@ -24,6 +24,8 @@ class LogFormat:
     name = "log"
     summary = "the log of a bot's conversations, by database URL or SQLite file"
     writes = False
+    holds: Holds = "corpus"
+    options = NO_OPTIONS
     licence = None
     citation = None
 
