@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tertulia.artefact import Manifest
-from tertulia.corpus import store, tables
+from tertulia.corpus import grouped, sorting, tables
+from tertulia.corpus.grouped import GroupedReader
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance
 from tertulia.corpus.statistics import corpus_statistics
 from tertulia.corpus.store import Corpus, CorpusWriter, write_corpus
@@ -94,8 +95,8 @@ def test_any_records_come_back_in_order_of_id(
 ) -> None:
     path = tmp_path_factory.mktemp("corpus")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "_GROUP_ROWS", group_rows)
-        patch.setattr(store, "_FAN_IN", fan_in)
+        patch.setattr(grouped, "_GROUP_ROWS", group_rows)
+        patch.setattr(sorting, "_FAN_IN", fan_in)
         writer = CorpusWriter(path, run_characters=run_characters)
         for record in corpus:
             writer.add(record)
@@ -124,8 +125,8 @@ def made_up(count: int, seed: int = 1) -> list[Record]:
 
 
 def test_the_order_of_input_does_not_matter_to_the_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_GROUP_ROWS", 40)
-    monkeypatch.setattr(store, "_FAN_IN", 3)
+    monkeypatch.setattr(grouped, "_GROUP_ROWS", 40)
+    monkeypatch.setattr(sorting, "_FAN_IN", 3)
     corpus = made_up(150)
     found = []
     for name, order, run_characters in (
@@ -135,8 +136,7 @@ def test_the_order_of_input_does_not_matter_to_the_bytes(tmp_path: Path, monkeyp
         ("as they come", corpus, 10**9),
         ("many runs", corpus, 1_000),
     ):
-        monkeypatch.setattr(store, "_RUN_CHARACTERS", run_characters)
-        monkeypatch.setattr(CorpusWriter.__init__, "__kwdefaults__", {"run_characters": run_characters})
+        monkeypatch.setattr(sorting, "_RUN_CHARACTERS", run_characters)
         write_corpus(tmp_path / name, iter(order), Manifest("corpus")).close()
         files = sorted((tmp_path / name).iterdir())
         found.append({file.name: file.read_bytes() for file in files})
@@ -145,7 +145,7 @@ def test_the_order_of_input_does_not_matter_to_the_bytes(tmp_path: Path, monkeyp
 
 
 def test_one_by_id_equals_the_scan_over_many_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_GROUP_ROWS", 7)
+    monkeypatch.setattr(grouped, "_GROUP_ROWS", 7)
     corpus = made_up(200)
     # Ids longer than the statistics of a row group hold.
     corpus += [Record(dialogue(f"d5{'x' * 6_000}{number}", ["a", "b"])) for number in range(3)]
@@ -161,17 +161,17 @@ def test_one_by_id_equals_the_scan_over_many_row_groups(tmp_path: Path, monkeypa
 
 
 def test_one_by_id_reads_only_its_own_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_GROUP_ROWS", 20)
+    monkeypatch.setattr(grouped, "_GROUP_ROWS", 20)
     corpus = made_up(300)
     write_corpus(tmp_path / "c", corpus, Manifest("corpus")).close()
     read: list[tuple[str, int]] = []
-    original = TableReader._group
+    original = GroupedReader._group
 
-    def recorded(self: TableReader, table: str, group: int, key: str | None = None) -> Any:
+    def recorded(self: GroupedReader[Any], table: str, group: int, key: str | None = None) -> Any:
         read.append((table, group))
         return original(self, table, group, key)
 
-    monkeypatch.setattr(TableReader, "_group", recorded)
+    monkeypatch.setattr(GroupedReader, "_group", recorded)
     with Corpus(tmp_path / "c") as opened:
         for record in corpus[:20]:
             read.clear()
@@ -191,7 +191,7 @@ def test_a_corpus_of_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("run_characters", [1, 10**9])
 @pytest.mark.parametrize("ids", ["aa", "aba", "abcb", "cbca"])
 def test_an_id_stands_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ids: str, run_characters: int) -> None:
-    monkeypatch.setattr(CorpusWriter.__init__, "__kwdefaults__", {"run_characters": run_characters})
+    monkeypatch.setattr(sorting, "_RUN_CHARACTERS", run_characters)
     with pytest.raises(InputError, match=r"two dialogues have the id '[abc]'; expected every id once"):
         write_corpus(tmp_path / "c", (Record(dialogue(i, ["x"])) for i in ids), Manifest("corpus"))
     assert list(tmp_path.iterdir()) == []
@@ -238,8 +238,8 @@ import resource, sys
 from pathlib import Path
 from tertulia.artefact import Manifest
 from tertulia.corpus.model import Dialogue, Record, Utterance
-from tertulia.corpus import store
-store.CorpusWriter.__init__.__kwdefaults__["run_characters"] = 2_000_000
+from tertulia.corpus import sorting, store
+sorting._RUN_CHARACTERS = 2_000_000
 
 def records(count):
     for number in range(count):
@@ -281,7 +281,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
 def intact(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("intact") / "c"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "_GROUP_ROWS", 60)
+        patch.setattr(grouped, "_GROUP_ROWS", 60)
         write_corpus(path, made_up(80), Manifest("corpus")).close()
     return path
 

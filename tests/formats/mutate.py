@@ -6,6 +6,8 @@ import shutil
 from pathlib import Path
 
 from tertulia.corpus.exchange import Format, ReadOptions, Report
+from tertulia.corpus.ranking_set import RankingSetWriter
+from tertulia.corpus.ranking_tables import RankingTableReader
 from tertulia.corpus.store import CorpusWriter
 from tertulia.corpus.tables import TableReader
 from tertulia.errors import InputError
@@ -85,11 +87,11 @@ def outcomes(part: Format, files: dict[str, bytes], folder: Path, seed: int) -> 
             counts["error"] += 1
             continue
         work.mkdir()
-        writer = CorpusWriter(work)
+        writer = RankingSetWriter(work) if part.holds == "ranking-set" else CorpusWriter(work)
         for record in records:
             writer.add(record)
         writer.close()
-        reader = TableReader(work)
+        reader = RankingTableReader(work) if part.holds == "ranking-set" else TableReader(work)
         assert sum(1 for _ in reader.records()) == len(records)
         reader.close()
         shutil.rmtree(work)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tertulia.cli.corpus_show import show
 from tertulia.cli.output import number, print_json, progress, remark, table, visible
+from tertulia.errors import UsageError
 
 if TYPE_CHECKING:
     from tertulia.corpus.exchange import Finding
-    from tertulia.corpus.model import Dialogue
 
 __all__ = ["app"]
 
@@ -33,6 +34,13 @@ def import_(
     drop_duplicates: Annotated[
         bool, typer.Option("--drop-duplicates", help="Leave out dialogues whose texts equal those of one before.")
     ] = False,
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", metavar="OURS=THEIRS,...", help="Which column is what: prompt=query,response=reply."),
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option that only this format has.")
+    ] = None,
     overwrite: _Overwrite = False,
     json_: _Json = False,
 ) -> None:
@@ -50,16 +58,31 @@ def import_(
             skip_bad=skip_bad,
             drop_duplicates=drop_duplicates,
             overwrite=overwrite,
+            values=_pairs(option or [], "--option"),
+            columns=_pairs(columns.split(",") if columns else [], "--columns"),
             progress=advance,
         )
     if json_:
         print_json({"corpus": str(output), "counts": corpus.manifest.counts, "report": report.to_json()})
         return
-    counts = corpus.manifest.counts
-    print(f"{output}: {number(counts['dialogues'])} dialogues, {number(counts['utterances'])} utterances")
+    counts = {what: count for what, count in corpus.manifest.counts.items() if count or what != "annotations"}
+    print(f"{output}: {', '.join(f'{number(count)} {what}' for what, count in counts.items())}")
     for title, findings in (("left out", report.skipped), ("kept, and worth knowing", report.noted)):
         _print_findings(title, findings)
     remark(f"\nlook into it: tertulia corpus show {output}    check it: tertulia corpus verify {output}")
+
+
+def _pairs(given: list[str], flag: str) -> dict[str, str]:
+    """``NAME=VALUE`` texts as a mapping."""
+    pairs = [text.partition("=") for text in given]
+    for text, (name, sign, _) in zip(given, pairs, strict=True):
+        if not name.strip() or not sign:
+            raise UsageError(f"{flag} has {text!r}; expected NAME=VALUE")
+    names = [name.strip() for name, _, _ in pairs]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise UsageError(f"{flag} names {twice[0]!r} twice")
+    return {name.strip(): value for name, _, value in pairs}
 
 
 def _print_findings(title: str, findings: dict[str, Finding]) -> None:
@@ -107,40 +130,7 @@ def formats(json_: _Json = False) -> None:
     print(table(["format", "can", "what it is"], rows))
 
 
-@app.command("show", epilog="Example: tertulia corpus show sd 30MVJZJNHN7S6ZBS927OOZDGGV7J9I")
-def show(
-    corpus: _Corpus,
-    dialogue_id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="The dialogue; none: the first few.")
-    ] = None,
-    json_: _Json = False,
-) -> None:
-    """Print one dialogue, or the first few. One dialogue comes with its annotations, without reading the rest."""
-    from itertools import islice
-
-    from tertulia.corpus.store import Corpus
-    from tertulia.formats.jsonl import record_to_json
-
-    with Corpus(corpus) as opened:
-        if dialogue_id is not None:
-            record = opened.get(dialogue_id)
-            if json_:
-                print_json(record_to_json(record))
-            else:
-                print(visible(_dialogue_text(record)))
-            return
-        first = list(islice(opened.records(), 10))
-        if json_:
-            print_json({"dialogues": len(opened), "first": [record.dialogue.id for record in first]})
-            return
-        print(f"{corpus}: {number(len(opened))} dialogues" + ("; the first of them:\n" if first else ""))
-        if first:
-            rows = [
-                [dialogue.id, dialogue.domain or "–", number(len(dialogue.utterances)), _opening(dialogue)]
-                for dialogue in (record.dialogue for record in first)
-            ]
-            print(table(["dialogue", "domain", "utterances", "opening"], rows, right={2}))
-            remark(f"\none whole: tertulia corpus show {corpus} {first[0].dialogue.id}")
+app.command("show", epilog="Example: tertulia corpus show sd 30MVJZJNHN7S6ZBS927OOZDGGV7J9I")(show)
 
 
 @app.command("stats", epilog="Example: tertulia corpus stats sd --json")
@@ -196,44 +186,3 @@ def verify(corpus: _Corpus, json_: _Json = False) -> None:
 def _difference(figure: dict[str, Any]) -> str:
     difference = figure["difference"]
     return "–" if difference is None else ("0" if difference == 0 else f"{difference:+,}")
-
-
-def _dialogue_text(record: Any) -> str:
-    dialogue = record.dialogue
-    head = [part for part in (dialogue.id, dialogue.domain, dialogue.title, dialogue.split) if part]
-    lines = ["  ·  ".join(head)]
-    if dialogue.started_at:
-        lines.append(f"{dialogue.started_at:%Y-%m-%d %H:%M} UTC")
-    lines.append("")
-    width = max((len(u.speaker) for u in dialogue.utterances), default=0)
-    for utterance in dialogue.utterances:
-        text = utterance.text.replace("\n", "\n" + " " * (width + 7))
-        lines.append(f"{utterance.position:>3}  {utterance.speaker:<{width}}  {text}")
-        lines += [
-            f"{'':>3}  {'':<{width}}    ↳ {note.layer} ({note.annotator}): {_annotation_text(note, utterance.text)}"
-            for note in record.annotations
-            if note.position == utterance.position
-        ]
-    lines += [
-        f"dialogue  {note.layer} ({note.annotator}): {_annotation_text(note, '')}"
-        for note in record.annotations
-        if note.position is None
-    ]
-    if dialogue.attributes:
-        lines += ["", "  ".join(f"{key}={value}" for key, value in sorted(dialogue.attributes.items()))]
-    return "\n".join(lines)
-
-
-def _annotation_text(note: Any, text: str) -> str:
-    answer = " ".join(str(part) for part in (note.label, note.value) if part is not None)
-    span = f" “{text[note.start : note.end]}”" if note.start is not None else ""
-    return f"{answer}{span}"
-
-
-def _opening(dialogue: Dialogue) -> str:
-    return _short(dialogue.utterances[0].text, 60) if dialogue.utterances else "(no utterance)"
-
-
-def _short(text: str, length: int) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= length else text[: length - 1] + "…"

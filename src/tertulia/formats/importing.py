@@ -1,15 +1,17 @@
-"""From an outside format to a corpus on disk, and back."""
+"""From an outside format to a corpus or ranking set on disk, and back."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from tertulia.artefact import Manifest, digest_of_path, put_in_place, work_directory
-from tertulia.corpus.exchange import ReadOptions, Report
-from tertulia.corpus.model import Record
-from tertulia.corpus.store import Corpus, write_corpus
+from tertulia.artefact import Manifest, digest_of_path, put_in_place, read_manifest, work_directory
+from tertulia.corpus.exchange import Format, ReadOptions, Report
+from tertulia.corpus.opening import open_collection
+from tertulia.corpus.ranking_set import RANKING_SET, RankingSet, write_ranking_set
+from tertulia.corpus.store import KIND, Corpus, write_corpus
 from tertulia.errors import ConfigurationError, InputError
 from tertulia.formats.registry import FORMATS
 
@@ -25,32 +27,61 @@ def import_corpus(
     skip_bad: bool = False,
     drop_duplicates: bool = False,
     overwrite: bool = False,
+    values: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
     progress: Callable[[int, int | None], None] | None = None,
-) -> Corpus:
-    """Read ``source`` in the named format and write it as the corpus ``output``; ``report`` is filled.
+) -> Corpus | RankingSet:
+    """Read ``source`` in the named format and write what the format holds at ``output``; ``report`` is filled.
+
+    ``values`` are the options that only this format has, ``columns`` our field → the column of the file.
 
     Raises
     ------
     ConfigurationError
-        There is no such format.
+        There is no such format, or it has no such option.
     InputError
         The source does not hold, naming file and line.
     ArtefactError
         ``output`` cannot be written.
     """
     reader = FORMATS.get(format_name)
-    options = ReadOptions(skip_bad, drop_duplicates, progress or (lambda _done, _total: None))
+    options = ReadOptions(
+        skip_bad, drop_duplicates, progress or (lambda _done, _total: None), dict(values or {}), dict(columns or {})
+    )
+    _check_options(reader, options)
     path = Path(source)
+    holds = getattr(reader, "holds", KIND)
     manifest = Manifest(
-        "corpus",
+        holds,
         command=["tertulia", "corpus", "import", format_name, _shown_name(source)],
-        options={"skip_bad": skip_bad, "drop_duplicates": drop_duplicates},
+        options=_shown_options(options),
         details={"format": format_name},
         licence=reader.licence,
         citation=reader.citation,
     )
     records = _reported(reader.read(source, report, options), manifest, report, path, output)
-    return write_corpus(output, records, manifest, overwrite=overwrite)
+    write = write_ranking_set if holds == RANKING_SET else write_corpus
+    return write(output, records, manifest, overwrite=overwrite)
+
+
+def _check_options(reader: Format, options: ReadOptions) -> None:
+    known = getattr(reader, "options", {})
+    for name in options.values:
+        if name not in known:
+            there = f"it has: {', '.join(sorted(known))}" if known else "it has none"
+            raise ConfigurationError(f"the format {reader.name!r} has no option {name!r}; {there}")
+    if options.columns and not getattr(reader, "takes_columns", False):
+        raise ConfigurationError(f"the format {reader.name!r} takes no --columns: its columns are fixed")
+
+
+def _shown_options(options: ReadOptions) -> dict[str, Any]:
+    """The options as the manifest keeps them: paths among the values by their last part only."""
+    shown: dict[str, Any] = {"skip_bad": options.skip_bad, "drop_duplicates": options.drop_duplicates}
+    if options.values:
+        shown["values"] = {name: _shown_name(value) for name, value in options.values.items() if value}
+    if options.columns:
+        shown["columns"] = dict(options.columns)
+    return shown
 
 
 def _shown_name(source: str) -> str:
@@ -60,9 +91,7 @@ def _shown_name(source: str) -> str:
     return os.path.basename(os.path.abspath(source))
 
 
-def _reported(
-    records: Iterator[Record], manifest: Manifest, report: Report, source: Path, output: Path
-) -> Iterator[Record]:
+def _reported(records: Iterator[Any], manifest: Manifest, report: Report, source: Path, output: Path) -> Iterator[Any]:
     """The records; after the last, the manifest learns what the reader found and what it has read."""
     yield from records
     manifest.report = report.to_json()
@@ -79,12 +108,12 @@ def export_corpus(
     overwrite: bool = False,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> int:
-    """Write the corpus at ``output`` in the named format, whole or not at all; the number of dialogues.
+    """Write a corpus or ranking set at ``output`` in the named format, whole or not at all; the number of its records.
 
     Raises
     ------
     ConfigurationError
-        There is no such format, or it is only read.
+        There is no such format, it is only read, or it holds the other kind of artefact.
     InputError
         ``output`` exists, or a dialogue does not fit the format.
     """
@@ -93,9 +122,13 @@ def export_corpus(
         raise ConfigurationError(f"the format {format_name!r} is read, not written")
     if output.exists() and not overwrite:
         raise InputError("exists already", where=output, hint="--overwrite replaces it")
+    holds = getattr(writer, "holds", KIND)
+    kind = read_manifest(corpus).kind
+    if kind in (KIND, RANKING_SET) and kind != holds:
+        raise ConfigurationError(f"the format {format_name!r} holds a {holds}, and {corpus} is a {kind}")
     count = 0
 
-    def counted(records: Iterator[Record], total: int) -> Iterator[Record]:
+    def counted(records: Iterator[Any], total: int) -> Iterator[Any]:
         nonlocal count
         for record in records:
             count += 1
@@ -103,7 +136,7 @@ def export_corpus(
                 progress(1, total)
             yield record
 
-    with Corpus(corpus, check_digests=True) as opened, work_directory(output) as work:
+    with open_collection(corpus, check_digests=True) as opened, work_directory(output) as work:
         draft = work / "draft"
         writer.write(counted(opened.records(), len(opened)), str(draft), report)
         _check_replaceable(output, draft)
