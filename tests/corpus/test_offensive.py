@@ -137,6 +137,56 @@ def test_no_text_of_ten_thousand_characters_takes_long(text: str) -> None:
     assert time.process_time() - began < 5
 
 
+def plainly(own: OffensiveFilter, text: str) -> str | None:
+    """The objection without the short cut over tokens that are known to be harmless."""
+    return next((offence.category for offence in own._offences(own._folded(text))), None)
+
+
+TOKENS = sorted({token for text in items(OFFENSIVE) + items(HARMLESS) for token in text.split()})
+CHINESE_PIECES = ["操", "你", "妈", "傻", "逼", "牛", "去", "死", "吧", "海", " ", "，", "我", "a", "ｆｕｃｋ"]
+
+
+@given(st.lists(st.sampled_from(TOKENS), max_size=8), st.lists(st.sampled_from(CHINESE_PIECES), max_size=8))
+def test_the_short_cut_changes_no_verdict(words: list[str], pieces: list[str]) -> None:
+    text = " ".join(words) + "".join(pieces)
+    for warm in (FILTER, CHINESE):
+        assert warm.objection(text) == plainly(warm, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("what the fuck, you  idiot!", [("fuck", "profanity"), ("you  idiot", "insult")]),
+        ("you're such an idiot", [("you're such an idiot", "insult")]),
+        ("oh ﬁne: ＦＵＣＫ it", [("ＦＵＣＫ", "profanity")]),
+        ("so f u c k that", [("f u c k", "profanity")]),
+        ("sh.it happens", [("sh.it", "profanity")]),
+        ("Dick Powell said shit", [("shit", "profanity")]),
+        ("😀😀 bitch", [("bitch", "profanity")]),
+        ("moby dick", []),
+        ("", []),
+    ],
+)
+def test_it_says_where(text: str, found: list[tuple[str, str]]) -> None:
+    assert [(text[offence.start : offence.end], offence.category) for offence in FILTER.find(text)] == found
+
+
+def test_it_says_where_in_chinese() -> None:
+    text = "牛逼！你 是 个 傻 逼 吗，滚，去死吧。"
+    assert [text[offence.start : offence.end] for offence in CHINESE.find(text)] == ["傻 逼", "去死吧"]
+
+
+@given(st.text(max_size=60), st.sampled_from(items(OFFENSIVE)), st.text(max_size=60))
+def test_what_is_found_lies_in_the_text_in_order(before: str, offence: str, after: str) -> None:
+    text = f"{before} {offence} {after}"
+    found = CHINESE.find(text)
+    assert bool(found) == (CHINESE.objection(text) is not None)
+    edges = [edge for offence in found for edge in (offence.start, offence.end)]
+    assert edges == sorted(edges)
+    assert all(offence.start < offence.end for offence in found)
+    assert not edges or (edges[0] >= 0 and edges[-1] <= len(text))
+
+
 def test_no_long_word_is_kept() -> None:
     own = OffensiveFilter()
     own.objection("x" * 10_000 + " hello")

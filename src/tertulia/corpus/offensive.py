@@ -12,10 +12,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib import resources
+from itertools import chain
 
 from tertulia.errors import ConfigurationError
 
-__all__ = ["OffensiveFilter"]
+__all__ = ["Offence", "OffensiveFilter"]
 
 _ALLOW = "allow"
 _GAP = ".."
@@ -30,6 +31,17 @@ _FILLERS = frozenset(
         "ugly useless utter utterly very worthless",
     )
 )
+# What is too common to tell that a phrase may be there.
+_COMMON = _FILLERS | frozenset(
+    re.findall(
+        r"\w+",
+        "am any at be beat been before better can come coming could did do does down get go going got had hand has have "
+        "he head her here him his hope house how i if in is it job know let lets life likes love loves make man me my no "
+        "not off on one or our out person phone see she should show some take them there these they thing this those "
+        "tonight up us want wants was we were what when where which white who why will with women would you your",
+    )
+)
+_COMMON_CHARACTERS = "你他她我是个这的了去来在有人一不和跟给小大上下要到口打发死妈片东西"
 _CONTRACTIONS = {
     "youre": ("you", "are"),
     "ur": ("you", "are"),
@@ -55,13 +67,16 @@ _LOOKALIKES = str.maketrans("аеорсухіјѕһԁӏαεορυκν", "aeopcyx
 _WORD = re.compile(r"[@$]?[^\W_]+(?:['’@$!*+]{1,6}[^\W_]+)*(?:\*{2,8}|\${1,2})?")
 # A word in pieces: "fu.ck", "f-uck".
 _PIECES = re.compile(r"(?<![a-z'])[a-z]{1,8}(?:[.\-_|][a-z]{1,8}){1,8}(?![a-z'])")
+# What may stand around a token and is part of no word.
+_PUNCTUATION = '.,!?;:"()'
 _PIECE_SIGN = re.compile(r"[.\-_|]")
 # A first name, which only the capital of the surname tells from the word.
 _NAME = re.compile(r"\bDick (?:[A-Z]\. )?[A-Z][a-z]")
 _CJK_NOISE = re.compile(r"[\W_]+")
 _REPEATED = re.compile(r"(.)\1+")
+_WORDS_OF_A_LETTER = "ai"
 _LONGEST_SPACED = 14
-_REMEMBERED = 50_000
+_REMEMBERED = 100_000
 _LONGEST_REMEMBERED = 32
 
 
@@ -78,6 +93,19 @@ class _Lexicon:
     by_length: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     unspaced: dict[str, str] = field(default_factory=dict)
     unspaced_allowed: list[str] = field(default_factory=list)
+    # The characters without which none of them is found, the words without which no phrase is, the letters of all words.
+    telling_characters: frozenset[str] = frozenset()
+    telling: frozenset[str] = frozenset()
+    letters: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Offence:
+    """Something offensive in a text: from code point ``start`` to before ``end``, and its category."""
+
+    start: int
+    end: int
+    category: str
 
 
 class OffensiveFilter:
@@ -106,21 +134,94 @@ class OffensiveFilter:
                     self._lexicon.unspaced[term] = category
         self._unspaced = _alternation(self._lexicon.unspaced)
         self._unspaced_allowed = _alternation(self._lexicon.unspaced_allowed)
+        self._lexicon.telling_characters = frozenset(
+            min(term, key=lambda character: character in _COMMON_CHARACTERS) for term in self._lexicon.unspaced
+        )
+        self._lexicon.telling = frozenset(
+            word for phrases in self._lexicon.phrases.values() for _, _, telling in phrases for word in telling
+        )
+        spelled = any(set(_WORDS_OF_A_LETTER).issuperset(word) for word in self._lexicon.words)
+        self._lexicon.letters = frozenset("".join(self._lexicon.words)).difference(
+            "" if spelled else _WORDS_OF_A_LETTER
+        )
         self._verdicts: dict[str, str | None] = {}
+        # Tokens, as white space parts them, that no offence needs; and those that one may.
+        self._harmless: set[str] = set()
+        self._doubtful: set[str] = set()
 
     def objection(self, text: str) -> str | None:
         """What it objects to (profanity, slur, sexual, violent threat, insult), or ``None``. Never raises."""
-        folded = _fold(_NAME.sub(" ", text) if "Dick" in text else text)
-        written = _WORD.findall(folded)
-        words = written
-        if "'" in folded or "’" in folded or not _CONTRACTIONS.keys().isdisjoint(written):
-            words = [word for token in written for word in _expand(token)]
-        found = self._single(words) or self._phrase(words) or self._spaced(written) or self._in_pieces(folded)
-        if found is None and self._unspaced is not None:
-            found = self._in_unspaced(folded)
-        return found
+        unknown = set(text.split()).difference(self._harmless)
+        # Most texts hold nothing but tokens that are harmless in any company.
+        if not unknown or all(map(self._is_harmless, unknown)):
+            found = None if text.isascii() else next(self._in_unspaced(_fold(text)), None)
+        else:
+            found = next(self._offences(self._folded(text)), None)
+        return None if found is None else found.category
 
-    def _single(self, words: list[str]) -> str | None:
+    def find(self, text: str) -> list[Offence]:
+        """Everything it objects to, with places in ``text``: in order, none overlapping another (the longer stands)."""
+        if self.objection(text) is None:
+            return []
+        folded = self._folded(text)
+        places = _places(text, folded)
+        found = [
+            Offence(places[offence.start], places[offence.end - 1] + 1, offence.category)
+            if places
+            else Offence(0, len(text), offence.category)
+            for offence in self._offences(folded)
+        ]
+        kept: list[Offence] = []
+        for offence in sorted(found, key=lambda offence: (offence.start, -offence.end)):
+            if not kept or offence.start >= kept[-1].end:
+                kept.append(offence)
+        return kept
+
+    def _folded(self, text: str) -> str:
+        return _fold(_NAME.sub(lambda match: " " * len(match[0]), text) if "Dick" in text else text)
+
+    def _offences(self, folded: str) -> Iterator[Offence]:
+        """Offences with places in the folded text, some of them overlapping; which comes first decides the objection."""
+        written = [(match[0], match.start(), match.end()) for match in _WORD.finditer(folded)]
+        words = written
+        if "'" in folded or "’" in folded or any(token[0] in _CONTRACTIONS for token in written):
+            words = [(word, start, end) for token, start, end in written for word in _expand(token)]
+        plain = [word for word, _, _ in words]
+        for first, last, category in chain(self._single(plain), self._phrase(plain)):
+            yield Offence(words[first][1], words[last][2], category)
+        for first, last, category in self._spaced([word for word, _, _ in written]):
+            yield Offence(written[first][1], written[last][2], category)
+        yield from self._in_pieces(folded)
+        yield from self._in_unspaced(folded)
+
+    def _is_harmless(self, token: str) -> bool:
+        """Whether no offence of written words can begin in, end in or need this token (which holds no white space).
+
+        A word by itself is looked up, a phrase needs its telling word, letters in a row need one that is no word ("a" and
+        "i" are), and signs between pieces stand within a token.
+        """
+        if token in self._doubtful:
+            return False
+        bare = token.strip(_PUNCTUATION)
+        if bare.isascii() and bare.isalpha() and len(bare) > 1 and not bare.startswith("Dick"):
+            written, pieces = [bare.lower()], False
+        else:
+            folded = _fold(token)
+            written, pieces = _WORD.findall(folded), next(self._in_pieces(folded), None) is not None
+        words = {*written, *(word for part in written for word in _expand(part))}
+        harmless = not (
+            pieces
+            or "Dick" in token
+            or any(len(word) == 1 and word in self._lexicon.letters for word in written)
+            or not self._lexicon.telling.isdisjoint(words)
+            or any(self._verdict(word) is not None for word in words)
+        )
+        # Tokens are remembered, for people use few.
+        if len(token) <= _LONGEST_REMEMBERED and len(self._harmless) + len(self._doubtful) < _REMEMBERED:
+            (self._harmless if harmless else self._doubtful).add(token)
+        return harmless
+
+    def _single(self, words: list[str]) -> Iterator[tuple[int, int, str]]:
         verdicts = self._verdicts
         exempt: set[int] | None = None
         for index, word in enumerate(words):
@@ -128,8 +229,7 @@ class OffensiveFilter:
             if verdict is not None:
                 exempt = self._exempt(words) if exempt is None else exempt
                 if index not in exempt:
-                    return verdict
-        return None
+                    yield index, index, verdict
 
     def _verdict(self, word: str) -> str | None:
         """The category of one word by itself; words are remembered, for people use few."""
@@ -157,7 +257,7 @@ class OffensiveFilter:
         terms = self._lexicon.by_length.get((word[0], len(word)), ())
         return next((self._lexicon.words[term] for term in terms if pattern.fullmatch(term)), None)
 
-    def _phrase(self, words: list[str]) -> str | None:
+    def _phrase(self, words: list[str]) -> Iterator[tuple[int, int, str]]:
         phrases = self._lexicon.phrases
         exempt: set[int] | None = None
         present = set(words)
@@ -172,8 +272,7 @@ class OffensiveFilter:
                 if end is not None:
                     exempt = self._exempt(words) if exempt is None else exempt
                     if exempt.isdisjoint(range(index, end)):
-                        return category
-        return None
+                        yield index, end - 1, category
 
     def _exempt(self, words: list[str]) -> set[int]:
         """The places of words that stand in an allowed phrase."""
@@ -185,41 +284,45 @@ class OffensiveFilter:
                     places.update(range(index, end))
         return places
 
-    def _spaced(self, words: list[str]) -> str | None:
+    def _spaced(self, words: list[str]) -> Iterator[tuple[int, int, str]]:
         """``f u c k`` and ``f.u.c.k``: single letters in a row that spell a term of four letters or more."""
         run: list[str] = []
-        for word in [*words, ""]:
+        for index, word in enumerate([*words, ""]):
             if len(word) == 1:
                 run.append(word)
                 continue
-            letters = "".join(run)
+            letters, first = "".join(run), index - len(run)
             for start in range(len(letters) - 3):
                 for end in range(start + 4, min(len(letters), start + _LONGEST_SPACED) + 1):
                     category = self._lexicon.words.get(letters[start:end])
                     if category is not None:
-                        return category
+                        yield first + start, first + end - 1, category
             run = []
-        return None
 
-    def _in_pieces(self, folded: str) -> str | None:
+    def _in_pieces(self, folded: str) -> Iterator[Offence]:
         """``fu.ck`` and ``f-uck``: pieces of one or two letters, or one letter and the rest, that together are a term."""
         if _PIECE_SIGN.search(folded) is None:
-            return None
-        for written in _PIECES.findall(folded):
-            pieces = _PIECE_SIGN.split(written)
+            return
+        for match in _PIECES.finditer(folded):
+            pieces = _PIECE_SIGN.split(match[0])
             if min(map(len, pieces)) == 1 or max(map(len, pieces)) <= 2:
                 joined = "".join(pieces)
                 if len(joined) >= 4 and joined in self._lexicon.words:
-                    return self._lexicon.words[joined]
-        return None
+                    yield Offence(match.start(), match.end(), self._lexicon.words[joined])
 
-    def _in_unspaced(self, folded: str) -> str | None:
+    def _in_unspaced(self, folded: str) -> Iterator[Offence]:
         """Chinese: a term anywhere, whatever stands between its characters."""
+        if self._unspaced is None or self._lexicon.telling_characters.isdisjoint(folded):
+            return
         text = _CJK_NOISE.sub("", folded)
         if self._unspaced_allowed is not None:
-            text = self._unspaced_allowed.sub(" ", text)
-        match = self._unspaced.search(text) if self._unspaced is not None else None
-        return None if match is None else self._lexicon.unspaced[match[0]]
+            text = self._unspaced_allowed.sub(lambda match: " " * len(match[0]), text)
+        places: list[int] | None = None
+        for match in self._unspaced.finditer(text):
+            if places is None:
+                noise = {place for part in _CJK_NOISE.finditer(folded) for place in range(*part.span())}
+                places = [place for place in range(len(folded)) if place not in noise]
+            yield Offence(places[match.start()], places[match.end() - 1] + 1, self._lexicon.unspaced[match[0]])
 
 
 def _lines(language: str) -> Iterator[tuple[int, str]]:
@@ -237,7 +340,7 @@ def _add(lexicon: _Lexicon, line: str, where: str) -> None:
     term, category, forms = parts[0], parts[1], parts[2].split() if len(parts) == 3 else []
     if " " in term or "/" in term:
         pattern = [None if word == _GAP else frozenset(word.split("/")) for word in term.split()]
-        telling = max(filter(None, pattern), key=lambda part: min(map(len, part)))
+        telling = max(filter(None, pattern), key=lambda part: (part.isdisjoint(_COMMON), min(map(len, part))))
         for first in pattern[0] or ():
             if category == _ALLOW:
                 lexicon.allowed.setdefault(first, []).append(pattern)
@@ -279,6 +382,12 @@ def _fold(text: str) -> str:
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     kept = "".join(c for c in decomposed if unicodedata.category(c) not in {"Mn", "Cf", "Cs"})
     return kept.translate(_LOOKALIKES)
+
+
+def _places(text: str, folded: str) -> list[int]:
+    """For each character of the folded text the place in ``text`` of the one it comes from; empty where that is unclear."""
+    places = [place for place, character in enumerate(text) for _ in _fold(character)]
+    return places if len(places) == len(folded) else []
 
 
 def _plain(text: str) -> list[str]:
