@@ -18,6 +18,7 @@ FLOORS = {
     "retrieval": 3,
     "log": 3,
     "corpus": 2,
+    "measures": 1,
     "starter": 1,
     "artefact": 1,
     "registry": 1,

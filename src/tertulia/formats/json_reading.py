@@ -193,7 +193,8 @@ class _Elements:
                 raise self._error(f"{what} is not JSON: {error}") from None
             else:
                 length = end - self._at
-                # A number that touches the end of what has been read may go on.
-                if length < pending or not self._more():
+                # A number at the end of what has been read may go on: "0." is the beginning of "0.5".
+                goes_on = length == pending or (length > pending - 4 and self._text[end] in ".eE")
+                if not goes_on or not self._more():
                     self._at += length
                     return value
