@@ -1,0 +1,362 @@
+"""``dialeval``: customer-helpdesk dialogues with what each of several annotators says of every turn and of the whole.
+
+A JSON list of ``{id, turns: [{sender, utterances: [...]}], annotations: [{nugget: [one a turn], quality: {A, S, E}}]}``, or
+the same without text, ``{id, senders: [...], annotations}``. A row of the corpus is an utterance; a turn without any text is
+one row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from tertulia.corpus.exchange import Holds, Place, ReadOptions, Report, SeenTexts
+from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance
+from tertulia.errors import InputError
+from tertulia.formats.dialeval_labels import NUGGETS, QUALITIES, ROLES, SCALE
+from tertulia.formats.dialeval_translations import Translations, attach
+from tertulia.formats.dialeval_writing import DEFAULT_ANNOTATOR, PRIVATE, in_order, value_of
+from tertulia.formats.fields import attributes, found, objects, text, texts
+from tertulia.formats.file_order import FileOrder, in_file_order, refuse_attribute, run_of
+from tertulia.formats.json_reading import json_elements
+from tertulia.formats.sources import SourceFile, source_files
+
+__all__ = ["DialEvalFormat"]
+
+_FIELDS = {"id", "turns", "senders", "annotations", "split"}
+_EXPECTED = "lists of dialogues such as train_data_cn.json"
+_ENGLISH = {"en", "eng", "english"}
+_SPLITS = {"train": "train", "training": "train", "dev": "dev", "valid": "dev", "validation": "dev", "test": "test"}
+_ZERO_WIDTH = re.compile("[\u200b-\u200d\u2060\ufeff]")
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A turn as the file has it; ``utterances`` is ``None`` where the file holds labels only."""
+
+    sender: str
+    utterances: list[str] | None
+    english: list[str | None]
+
+
+class DialEvalFormat:
+    """Reads and writes the dialogues of DialEval and STC-3."""
+
+    name = "dialeval"
+    summary = "customer-helpdesk dialogues of DialEval / STC-3 as JSON, every annotator's nuggets and qualities"
+    writes = True
+    holds: Holds = "corpus"
+    options: Mapping[str, str] = MappingProxyType(
+        {
+            "english": "the English translations: a file, folder or archive; joined by id, as attributes.english",
+            "split": "the split of the dialogues that name none, such as train",
+        }
+    )
+    licence = "research only (the text); CC BY 4.0 (the labels)"
+    citation = (
+        "Zeng, Z., Luo, C., Shang, L., Li, H., Sakai, T. (2017). "
+        "Test Collections and Measures for Evaluating Customer-Helpdesk Dialogues. EVIA 2017"
+    )
+
+    def read(self, source: str, report: Report, options: ReadOptions) -> Iterator[Record]:
+        """The dialogues of a file, or of all ``*.json`` files of a folder or archive that hold dialogues.
+
+        Of several files those whose name says that they are English are translations of the others, joined by id.
+        """
+        given = options.values.get("split")
+        if given is not None and not given.strip():
+            raise InputError("--option split names no split; expected a name such as train")
+        files = source_files(source, "*.json", expected=_EXPECTED, options=options)
+        english, own = _by_language(files)
+        if "english" in options.values:
+            others = source_files(options.values["english"], "*.json", expected=_EXPECTED, options=options)
+            english = _by_language(others)[0] or others
+        elif not own:
+            english, own = [], english
+        with Translations() as translations:
+            for _, value, place in _dialogues(english, report, options):
+                with report.catching(options, place):
+                    _keep_translation(value, translations)
+            yield from self._joined(source, own, given, translations, report, options)
+            report.skip("translations of dialogues that are not there", None, translations.left())
+
+    def _joined(
+        self,
+        source: str,
+        files: list[SourceFile],
+        split: str | None,
+        translations: Translations,
+        report: Report,
+        options: ReadOptions,
+    ) -> Iterator[Record]:
+        order, seen, ids = FileOrder(), SeenTexts(), set[str]()
+        several = len(files) > 1
+        found_any = not several
+        for file, value, place in _dialogues(files, report, options):
+            found_any = True
+            record = None
+            with report.catching(options, place):
+                record, turns = _record(value, split or (_split(file) if several else None))
+                if record.dialogue.id in ids:
+                    raise InputError(f"the id {record.dialogue.id!r} stands here again; expected every id once")
+            if record is None:
+                continue
+            ids.add(record.dialogue.id)
+            _note_oddities(record, turns, value, report, place.shown)
+            translations.join(record.dialogue, value.get("annotations"), report, place)
+            has_text = any(record.dialogue.texts)
+            if has_text and report.is_duplicate(record.dialogue.texts, seen, options, place.shown):
+                continue
+            order.keep(record.dialogue)
+            yield record
+        if not found_any:
+            raise InputError(f"holds no dialogue; expected {_EXPECTED}", where=source)
+
+    def write(self, records: Iterator[Record], path: str, report: Report) -> None:
+        """Write one JSON list, a dialogue a line; what the layout has no place for is counted."""
+        values = ((run_of(r.dialogue), json.dumps(value_of(r, report), ensure_ascii=False)) for r in records)
+        with Path(path).open("w", encoding="utf-8", newline="\n") as stream:
+            before = "[\n"
+            for line in in_file_order(values):
+                stream.write(before + line)
+                before = ",\n"
+            stream.write("[]\n" if before == "[\n" else "\n]\n")
+
+
+def _words(file: SourceFile) -> list[str]:
+    return re.split(r"[^a-z]+", file.name.lower())
+
+
+def _by_language(files: list[SourceFile]) -> tuple[list[SourceFile], list[SourceFile]]:
+    """The files whose name says that they are English, and the others."""
+    return (
+        [file for file in files if _ENGLISH.intersection(_words(file))],
+        [file for file in files if not _ENGLISH.intersection(_words(file))],
+    )
+
+
+def _split(file: SourceFile) -> str | None:
+    """The split that the name of a file tells."""
+    return next((_SPLITS[word] for word in _words(file) if word in _SPLITS), None)
+
+
+def _dialogues(
+    files: list[SourceFile], report: Report, options: ReadOptions
+) -> Iterator[tuple[SourceFile, dict[str, Any], Place]]:
+    """The objects of each list. Of several files those that are submissions or no lists at all are passed over."""
+    several = len(files) > 1
+    for file in files:
+        for key, value, place in json_elements(file, options):
+            if several and (isinstance(key, str) or (key == 0 and _is_prediction(value))):
+                report.skip("files that are no lists of dialogues", file.name)
+                break
+            if isinstance(key, str):
+                raise InputError("holds an object; expected a list of dialogues", where=file.where)
+            item = None
+            with report.catching(options, place):
+                item = _object(value)
+            if item is not None:
+                yield file, item, place
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"holds {found(value)}; expected an object with id and turns")
+    return value
+
+
+def _is_prediction(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return not value.keys() & {"turns", "senders"} and bool(value.keys() & {"nugget", "quality"})
+
+
+def _keep_translation(value: dict[str, Any], translations: Translations) -> None:
+    _record(value, None)
+    kept = [(turn.sender, turn.utterances or []) for turn in _turns(value)]
+    translations.add(value["id"], kept, value.get("annotations"))
+
+
+def _record(value: dict[str, Any], split: str | None) -> tuple[Record, list[_Turn]]:
+    identifier = text(value, "id", required=True)
+    if not identifier:
+        raise InputError("the id is empty; expected a text")
+    refuse_attribute(value)
+    if PRIVATE in value:
+        raise InputError(f"has a field {PRIVATE!r}, a name that is kept for what this format needs; rename it")
+    turns = _turns(value)
+    others = {name: item for name, item in value.items() if name not in _FIELDS}
+    kept = attributes({"the other fields": others}, "the other fields")
+    utterances: list[Utterance] = []
+    starts: list[int] = []
+    for number, turn in enumerate(turns):
+        starts.append(len(utterances))
+        rows = _rows(number, turn, len(utterances))
+        if turn.english:
+            attach(rows, turn.english)
+        utterances += rows
+    private: dict[str, Any] = {} if "turns" in value else {"labels_only": True}
+    annotations = _annotations(value, identifier, turns, starts, private)
+    if private:
+        kept = {**kept, PRIVATE: private}
+    own_split = text(value, "split")
+    dialogue = Dialogue(identifier, utterances, split=own_split or split, attributes=kept)
+    return Record(dialogue, annotations), turns
+
+
+def _turns(value: dict[str, Any]) -> list[_Turn]:
+    if "turns" in value and "senders" in value:
+        raise InputError("has both turns and senders; expected one of them")
+    if "senders" in value:
+        turns = [_Turn(sender, None, []) for sender in texts(value, "senders")]
+    elif "turns" in value:
+        turns = [_turn(number, item) for number, item in enumerate(objects(value, "turns"))]
+    elif _is_prediction(value):
+        raise InputError(
+            "is a prediction, not a dialogue: it has no turns", hint="submissions are the format dialeval-submission"
+        )
+    else:
+        raise InputError("has no turns; expected an object with id and turns")
+    for number, turn in enumerate(turns):
+        if turn.sender not in ROLES:
+            raise InputError(f"turn {number} is sent by {found(turn.sender)}; expected customer or helpdesk")
+    return turns
+
+
+def _turn(number: int, item: dict[str, Any]) -> _Turn:
+    unknown = sorted(item.keys() - {"sender", "utterances", "english"})
+    if unknown:
+        raise InputError(f"turn {number} has the unknown field {found(unknown[0])}; expected sender and utterances")
+    english: list[str | None] = []
+    if "english" in item:
+        pieces = item["english"]
+        if not isinstance(pieces, list):
+            raise InputError(f"english holds {found(pieces)}; expected a list of texts")
+        english = [text({"english": piece}, "english") for piece in pieces]
+    return _Turn(text(item, "sender", required=True) or "", texts(item, "utterances"), english)
+
+
+def _rows(number: int, turn: _Turn, position: int) -> list[Utterance]:
+    """The rows of a turn: one for each utterance, and one where there is no text at all."""
+    role = ROLES[turn.sender]
+    said = turn.utterances or []
+    if any(said):
+        return [Utterance(position + i, number, turn.sender, piece, role) for i, piece in enumerate(said)]
+    # How many empty utterances there were, so that the same can be written.
+    kept = {} if turn.utterances is None or len(said) == 1 else {"utterances": len(said)}
+    return [Utterance(position, number, turn.sender, "", role, attributes=kept)]
+
+
+def _annotations(
+    value: dict[str, Any], dialogue: str, turns: list[_Turn], starts: list[int], private: dict[str, Any]
+) -> list[Annotation]:
+    """What each annotator says; what the corpus has no place for goes into ``private``."""
+    if "annotations" not in value:
+        return []
+    items = objects(value, "annotations")
+    if not items:
+        private["annotations"] = []
+        return []
+    names = _annotators(items, private)
+    result: list[Annotation] = []
+    for name, item in zip(names, items, strict=True):
+        unknown = sorted(item.keys() - {"nugget", "quality", "annotator"})
+        if unknown:
+            raise InputError(f"{name} has the unknown field {found(unknown[0])}; expected nugget and quality")
+        if "nugget" not in item and "quality" not in item:
+            raise InputError(f"{name} says nothing; expected nugget and quality")
+        if "nugget" in item:
+            labels = _nuggets(item["nugget"], name, turns)
+            result += [
+                Annotation(dialogue, "nugget", name, start, label=label)
+                for start, label in zip(starts, labels, strict=True)
+                if label is not None
+            ]
+        if "quality" in item:
+            result += [
+                Annotation(dialogue, f"quality.{quality}", name, value=float(grade))
+                for quality, grade in _grades(item["quality"], name)
+            ]
+    return result
+
+
+def _annotators(items: list[dict[str, Any]], private: dict[str, Any]) -> list[str]:
+    """The annotators' names: those that the file gives, or their numbers."""
+    named = [item for item in items if "annotator" in item]
+    numbered = [DEFAULT_ANNOTATOR.format(number) for number in range(1, len(items) + 1)]
+    if not named:
+        return numbered
+    names = [text(item, "annotator", required=True) or "" for item in named]
+    if len(named) < len(items) or "" in names:
+        raise InputError("some annotations name their annotator and some do not; expected all or none")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(f"the annotator {found(twice[0])} stands here twice")
+    if names == numbered or names != in_order(names):
+        private["annotators"] = names
+    return names
+
+
+def _nuggets(value: Any, name: str, turns: list[_Turn]) -> list[str | None]:
+    if not isinstance(value, list):
+        raise InputError(f"the nuggets of {name} hold {found(value)}; expected a list of labels, one a turn")
+    if len(value) != len(turns):
+        raise InputError(f"{name} has {len(value)} nuggets; expected one for each of the {len(turns)} turns")
+    for number, (label, turn) in enumerate(zip(value, turns, strict=True)):
+        if label is not None and label not in NUGGETS[turn.sender]:
+            expected = ", ".join(NUGGETS[turn.sender])
+            raise InputError(
+                f"{name} has the nugget {found(label)} on turn {number} of the {turn.sender}; expected one of {expected}"
+            )
+    if turns and all(label is None for label in value):
+        raise InputError(f"{name} has no nugget on any turn; expected a label for each")
+    return value
+
+
+def _grades(value: Any, name: str) -> list[tuple[str, int]]:
+    if not isinstance(value, dict) or not value:
+        raise InputError(f"the quality of {name} holds {found(value)}; expected an object with A, S and E")
+    for quality, grade in value.items():
+        if quality not in QUALITIES:
+            raise InputError(f"{name} has the quality {found(quality)}; expected A, S and E")
+        if isinstance(grade, bool) or not isinstance(grade, int) or grade not in SCALE:
+            raise InputError(f"{name} has {found(grade)} for {quality}; expected one of 2, 1, 0, -1, -2")
+    return list(value.items())
+
+
+def _note_oddities(record: Record, turns: Sequence[_Turn], value: dict[str, Any], report: Report, where: str) -> None:
+    """Count what is odd and yet kept. None of it is an error: real annotators do all of this."""
+    senders = [turn.sender for turn in turns]
+    report.note("dialogues that the helpdesk opens", where, int(senders[:1] == ["helpdesk"]))
+    again = sum(one == other for one, other in pairwise(senders))
+    report.note("turns of the sender of the turn before", where, again)
+    if all(turn.utterances is None for turn in turns):
+        report.note("dialogues without text (labels only)", where)
+    else:
+        silent = sum(not any(turn.utterances or []) for turn in turns)
+        report.note("turns without text", where, silent)
+        report.note(
+            "empty utterances in turns with text",
+            where,
+            sum((turn.utterances or []).count("") for turn in turns if any(turn.utterances or [])),
+        )
+        odd = sum(bool(_ZERO_WIDTH.search(said)) for said in record.dialogue.texts if not said.isascii())
+        report.note("utterances with zero-width characters", where, odd)
+    annotators = value.get("annotations") or []
+    report.note("dialogues without annotations", where, int(not annotators))
+    for item in annotators:
+        if "nugget" not in item:
+            continue
+        labels = Counter(item["nugget"])
+        report.note("annotators' records of a dialogue's nuggets", where)
+        report.note("annotators' records without a trigger (CNUG0)", where, int(not labels["CNUG0"]))
+        report.note("annotators' records with several triggers (CNUG0)", where, int(labels["CNUG0"] > 1))
+        report.note("annotators' records with several customer goals (CNUG*)", where, int(labels["CNUG*"] > 1))
+        report.note("annotators' records with several helpdesk goals (HNUG*)", where, int(labels["HNUG*"] > 1))
