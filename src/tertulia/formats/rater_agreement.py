@@ -1,0 +1,95 @@
+"""Agreement of the two raters of each candidate, before and after candidates on which they differ too much are dropped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tertulia.corpus.model import RankingRecord
+from tertulia.measures.agreement import AgreementCounter, CohenCounter, Weights
+
+__all__ = ["RaterAgreement"]
+
+_WEIGHTS: dict[str, Weights] = {"plain": None, "linear": "linear", "quadratic": "quadratic"}
+
+
+class RaterAgreement:
+    """Counts the candidates that exactly two raters have rated on a scale; memory: the pairs of grades.
+
+    The raters are taken in order of their names, so that ``r1`` and ``r2`` are the first and the second column of a file.
+    """
+
+    MEASURES = (
+        "pairs before the filter",
+        "pairs dropped",
+        "Cohen's kappa before the filter",
+        "Cohen's kappa after the filter",
+    )
+
+    def __init__(self, scale: Sequence[float], gap: float) -> None:
+        self._scale = [float(grade) for grade in scale]
+        self._gap = gap
+        self._cohen = {stage: CohenCounter(self._scale) for stage in ("before", "after")}
+        self._alpha = {stage: AgreementCounter("ordinal") for stage in ("before", "after")}
+        self._others = 0
+        self._outside = 0
+
+    def add(self, record: RankingRecord) -> None:
+        """Take the candidates of one context."""
+        for candidate in record.candidates:
+            if len(candidate.ratings) != 2:
+                self._others += bool(candidate.ratings)
+                continue
+            first, second = (rating.value for rating in sorted(candidate.ratings, key=lambda r: r.annotator))
+            if first not in self._scale or second not in self._scale:
+                self._outside += 1
+                continue
+            for stage in ("before", "after") if abs(first - second) < self._gap else ("before",):
+                self._cohen[stage].add(first, second)
+                self._alpha[stage].add((first, second))
+
+    @property
+    def pairs(self) -> int:
+        """How many candidates have two ratings on the scale."""
+        return self._cohen["before"].units
+
+    def figures(self) -> dict[str, float | None]:
+        """The measures that a publication may state; none where no candidate has two ratings."""
+        if not self.pairs:
+            return {}
+        before, after = self._cohen["before"], self._cohen["after"]
+        found = (before.units, before.units - after.units, _defined(before.kappa()), _defined(after.kappa()))
+        return dict(zip(self.MEASURES, found, strict=True))
+
+    def to_json(self) -> dict[str, Any] | None:
+        """What was found before and after the filter, with 95 % bootstrap intervals; ``None`` without candidates of two ratings."""
+        if not self.pairs:
+            return None
+        return {
+            "scale": self._scale,
+            "gap": self._gap,
+            "dropped": self.pairs - self._cohen["after"].units,
+            "not_two_ratings": self._others,
+            "off_the_scale": self._outside,
+            **{stage: self._stage(stage) for stage in ("before", "after")},
+        }
+
+    def _stage(self, stage: str) -> dict[str, Any]:
+        cohen, alpha = self._cohen[stage], self._alpha[stage]
+        return {
+            "pairs": cohen.units,
+            "equal": _defined(cohen.percent_agreement()),
+            "kappa": {
+                name: _estimate(cohen.kappa(weights), cohen.interval(weights)) for name, weights in _WEIGHTS.items()
+            },
+            "alpha": {"ordinal": _estimate(alpha.alpha(), alpha.interval())},
+        }
+
+
+def _estimate(value: float, interval: tuple[float, float]) -> dict[str, float | None]:
+    return {"value": _defined(value), "low": _defined(interval[0]), "high": _defined(interval[1])}
+
+
+def _defined(value: float) -> float | None:
+    return None if math.isnan(value) else value
