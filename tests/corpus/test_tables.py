@@ -73,7 +73,7 @@ def records(draw: st.DrawFn) -> Record:
         note.dialogue_id = identifier
     fields: dict[str, Any] = {name: draw(st.none() | TEXT) for name in ("domain", "split", "title")}
     whole = Dialogue(identifier, utterances, **fields, started_at=draw(TIMES), attributes=draw(ATTRIBUTES))
-    return Record(whole, sorted(notes, key=tables._annotation_order))
+    return Record(whole, sorted(notes, key=tables.annotation_order))
 
 
 CORPORA = st.lists(records(), max_size=8, unique_by=lambda record: record.dialogue.id)
@@ -167,9 +167,9 @@ def test_one_by_id_reads_only_its_own_row_groups(tmp_path: Path, monkeypatch: py
     read: list[tuple[str, int]] = []
     original = GroupedReader._group
 
-    def recorded(self: GroupedReader[Any], table: str, group: int, key: str | None = None) -> Any:
+    def recorded(self: GroupedReader[Any], table: str, group: int, only: Any = None) -> Any:
         read.append((table, group))
-        return original(self, table, group, key)
+        return original(self, table, group, only)
 
     monkeypatch.setattr(GroupedReader, "_group", recorded)
     with Corpus(tmp_path / "c") as opened:

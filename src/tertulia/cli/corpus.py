@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from tertulia.cli.corpus_parts import merge, sample, split
 from tertulia.cli.corpus_show import show
-from tertulia.cli.output import number, print_json, progress, remark, table, visible
+from tertulia.cli.findings import print_findings
+from tertulia.cli.output import number, print_json, progress, remark, table
 from tertulia.errors import UsageError
-
-if TYPE_CHECKING:
-    from tertulia.corpus.exchange import Finding
 
 __all__ = ["app"]
 
@@ -67,8 +66,7 @@ def import_(
         return
     counts = {what: count for what, count in corpus.manifest.counts.items() if count or what != "annotations"}
     print(f"{output}: {', '.join(f'{number(count)} {what}' for what, count in counts.items())}")
-    for title, findings in (("left out", report.skipped), ("kept, and worth knowing", report.noted)):
-        _print_findings(title, findings)
+    print_findings(report)
     remark(f"\nlook into it: tertulia corpus show {output}    check it: tertulia corpus verify {output}")
 
 
@@ -83,16 +81,6 @@ def _pairs(given: list[str], flag: str) -> dict[str, str]:
     if twice:
         raise UsageError(f"{flag} names {twice[0]!r} twice")
     return {name.strip(): value for name, _, value in pairs}
-
-
-def _print_findings(title: str, findings: dict[str, Finding]) -> None:
-    if not findings:
-        return
-    print(f"\n{title}:")
-    width = max(len(number(finding.count)) for finding in findings.values())
-    for reason, finding in findings.items():
-        first = f"  (first: {finding.first})" if finding.first else ""
-        print(visible(f"  {number(finding.count):>{width}}  {reason}{first}"))
 
 
 @app.command("export", epilog="Example: tertulia corpus export jsonl sd -o sd.jsonl")
@@ -114,7 +102,7 @@ def export(
         print_json({"output": str(output), "dialogues": count, "report": report.to_json()})
         return
     print(f"{output}: {number(count)} dialogues")
-    _print_findings("left out", report.skipped)
+    print_findings(report)
 
 
 @app.command("formats", epilog="Example: tertulia corpus formats")
@@ -130,6 +118,11 @@ def formats(json_: _Json = False) -> None:
     print(table(["format", "can", "what it is"], rows))
 
 
+app.command("split", epilog="Example: tertulia corpus split sd -o sd-split --fractions train=0.8,dev=0.1,test=0.1")(
+    split
+)
+app.command("merge", epilog="Example: tertulia corpus merge films music -o both")(merge)
+app.command("sample", epilog="Example: tertulia corpus sample sd -n 100 -o some")(sample)
 app.command("show", epilog="Example: tertulia corpus show sd 30MVJZJNHN7S6ZBS927OOZDGGV7J9I")(show)
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+import pyarrow as pa
+
 from tertulia.artefact import Manifest, create, verify
 from tertulia.corpus.grouped import GroupedReader, Layout, footer_digest
 from tertulia.errors import ArtefactError, InputError
@@ -50,9 +52,9 @@ class Collection(Generic[R]):
     def __len__(self) -> int:
         return int(self._reader.file(self.layout.tables[0]).metadata.num_rows)
 
-    def records(self) -> Iterator[R]:
-        """Every record in order of id, streaming."""
-        return self._reader.records()
+    def records(self, only: Sequence[str] | None = None) -> Iterator[R]:
+        """Every record in order of id, or those of the ids in ``only``, streaming."""
+        return self._reader.records(None if only is None else pa.array(only, pa.string()))
 
     def batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[Any]:
         """The row groups of a table as ``pyarrow.Table``, with these columns or all, streaming."""

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from tertulia.errors import ArtefactError, InputError
 
-__all__ = ["GroupedReader", "GroupedWriter", "Layout", "Rows", "attributes_of", "footer_digest"]
+__all__ = ["GroupedReader", "GroupedWriter", "Layout", "Rows", "attributes_of", "footer_digest", "table_writer"]
 
 R = TypeVar("R")
 Rows = list[tuple[Any, ...]]
@@ -56,6 +56,20 @@ class Layout(Generic[R]):
         return tuple(self.schemas)
 
 
+def table_writer(layout: Layout[Any], table: str, directory: Path) -> pq.ParquetWriter:
+    """An open writer of one table of a layout: how all of its files are packed."""
+    schema = layout.schemas[table]
+    return pq.ParquetWriter(
+        directory / f"{table}.parquet",
+        schema,
+        compression="zstd",
+        compression_level=3,
+        use_dictionary=[column for column in schema.names if column in layout.dictionary],
+        version="2.6",
+        write_page_checksum=True,
+    )
+
+
 class GroupedWriter(Generic[R]):
     """Writes records, given in ascending order of key, to the tables of a layout in a directory.
 
@@ -67,18 +81,7 @@ class GroupedWriter(Generic[R]):
         self._group_rows = max(1, _GROUP_ROWS // share)
         self._group_bytes = max(1, _GROUP_BYTES // share)
         self._tables = layout.tables
-        self._writers = {
-            name: pq.ParquetWriter(
-                directory / f"{name}.parquet",
-                schema,
-                compression="zstd",
-                compression_level=3,
-                use_dictionary=[column for column in schema.names if column in layout.dictionary],
-                version="2.6",
-                write_page_checksum=True,
-            )
-            for name, schema in layout.schemas.items()
-        }
+        self._writers = {name: table_writer(layout, name, directory) for name in layout.tables}
         self._rows: dict[str, Rows] = {name: [] for name in self._tables}
         self._bytes = dict.fromkeys(self._tables, 0)
 
@@ -197,23 +200,30 @@ class GroupedReader(Generic[R]):
             file.close()
         self._files.clear()
 
-    def _group(self, table: str, group: int, key: str | None = None) -> Rows:
-        """The rows of a row group in the order of the columns of ``SCHEMAS``; with ``key`` those of that record."""
+    def _group(self, table: str, group: int, only: pa.Array | None = None) -> Rows:
+        """The rows of a row group in the order of the columns of ``SCHEMAS``; with ``only`` those of these keys."""
         file = self.file(table)
         names = self._layout.schemas[table].names
         with self._reading(table, f"row group {group} is damaged"):
             batch = file.read_row_group(group, columns=names, use_threads=False)
-            if key is not None:
-                batch = batch.filter(pc.equal(batch.column(names[0]), key))
+            if only is not None:
+                batch = batch.filter(pc.is_in(batch.column(names[0]), only))
             for name in self._layout.filled[table]:
                 if batch.column(name).null_count:
                     raise ValueError(f"a row has no {name}")
             return list(zip(*(_values(batch.column(name)) for name in names), strict=True))
 
-    def rows(self, table: str) -> Iterator[Rows]:
-        """The rows of a table, a list of tuples a row group."""
+    def rows(self, table: str, only: pa.Array | None = None) -> Iterator[Rows]:
+        """The rows of a table, or those whose keys are in ``only``; a list of tuples a row group."""
         for group in range(self.file(table).num_row_groups):
-            yield self._group(table, group)
+            if only is None or self._holds_any(table, group, only):
+                yield self._group(table, group, only)
+
+    def _holds_any(self, table: str, group: int, only: pa.Array) -> bool:
+        name = self._layout.schemas[table].names[0]
+        with self._reading(table, f"row group {group} is damaged"):
+            keys = self.file(table).read_row_group(group, columns=[name], use_threads=False).column(name)
+            return bool(pc.any(pc.is_in(keys, only)).as_py())
 
     def batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """The row groups of a table as Arrow tables, with these columns or all."""
@@ -227,11 +237,11 @@ class GroupedReader(Generic[R]):
                         raise ValueError(f"a row has no {name}")
             yield batch
 
-    def records(self) -> Iterator[R]:
-        """Every record in order of key; memory holds one row group of each table."""
+    def records(self, only: pa.Array | None = None) -> Iterator[R]:
+        """Every record in order of key, or those whose keys are in ``only``; memory holds one row group of each table."""
         first, *others = self._layout.tables
-        streams = [_Group(self.rows(table)) for table in others]
-        for rows in self.rows(first):
+        streams = [_Group(self.rows(table, only)) for table in others]
+        for rows in self.rows(first, only):
             for row in rows:
                 yield self._record(row, [stream.take(row[0]) for stream in streams])
         for table, stream in zip(others, streams, strict=True):
@@ -261,7 +271,7 @@ class GroupedReader(Generic[R]):
 
     def _find(self, table: str, wanted: str, key: bytes) -> Rows:
         group = self._group_of(table, key)
-        return [] if group is None else self._group(table, group, wanted)
+        return [] if group is None else self._group(table, group, pa.array([wanted], pa.string()))
 
     def _group_of(self, table: str, key: bytes) -> int | None:
         """The row group that can hold the record ``key``, by bisection."""

@@ -14,7 +14,7 @@ from tertulia.corpus.grouped import GroupedReader, Layout, Rows, attributes_of
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance
 from tertulia.corpus.times import as_utc
 
-__all__ = ["RECORDS", "SCHEMAS", "TABLES", "TableReader"]
+__all__ = ["RECORDS", "SCHEMAS", "TABLES", "TableReader", "annotation_order"]
 
 _TIME = pa.timestamp("us", tz="UTC")
 SCHEMAS: dict[str, pa.Schema] = {
@@ -112,7 +112,7 @@ def _utterance_rows(dialogue: Dialogue) -> tuple[Rows, int]:
 def _annotation_rows(record: Record) -> tuple[Rows, int]:
     rows: Rows = []
     size = 0
-    for note in sorted(record.annotations, key=_annotation_order) if record.annotations else ():
+    for note in sorted(record.annotations, key=annotation_order) if record.annotations else ():
         attributes = _json(note.attributes)
         rows.append(
             (
@@ -139,7 +139,8 @@ def _to_utc(time: datetime | None) -> datetime | None:
     return None if time is None else as_utc(time)
 
 
-def _annotation_order(annotation: Annotation) -> tuple[Any, ...]:
+def annotation_order(annotation: Annotation) -> tuple[Any, ...]:
+    """By what annotations of a dialogue are sorted: their place, then who says what."""
     return (
         -1 if annotation.position is None else annotation.position,
         annotation.layer,
