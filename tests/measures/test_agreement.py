@@ -215,3 +215,71 @@ def test_weights_know_a_grade_that_nobody_gave() -> None:
     assert cohen_kappa(first, second, weights="linear") != cohen_kappa(
         first, second, weights="linear", categories=[1, 2, 3, 4, 5]
     )
+
+
+# -- more combinations than are kept ----------------------------------------------------------------------------------
+
+
+def few_kept(level: str, combinations: int) -> AgreementCounter:
+    counter = AgreementCounter(level)  # type: ignore[arg-type]
+    counter.COMBINATIONS = combinations  # type: ignore[misc]
+    return counter
+
+
+@settings(deadline=None, max_examples=60)
+@given(unit_lists, st.sampled_from(LEVELS), st.integers(0, 4))
+def test_alpha_in_groups_is_exact(units: list[list[int]], level: str, combinations: int) -> None:
+    grouped = few_kept(level, combinations)
+    for index, values in enumerate(units):
+        grouped.add(values)
+        if index % 7 == 3:
+            grouped.alpha()  # asking on the way changes nothing
+    whole = counted(units, level)
+    assert same(grouped.alpha(), whole.alpha())
+    assert same(grouped.percent_agreement(), whole.percent_agreement())
+    assert (grouped.units, grouped.pairable) == (whole.units, whole.pairable)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_intervals_of_groups_are_about_as_wide(level: str) -> None:
+    source = np.random.default_rng(6)
+    truth = source.integers(1, 6, 4_000)
+    units = np.stack([np.clip(truth + source.integers(-1, 2, 4_000), 1, 5) for _ in range(3)], axis=1).tolist()
+    whole, grouped = counted(units, level), few_kept(level, 20)
+    for values in units:
+        grouped.add(values)
+    expected, found = whole.interval(), grouped.interval()
+    assert found == grouped.interval()
+    width = expected.high - expected.low
+    assert found.high - found.low == pytest.approx(width, rel=0.25)
+    assert found.low < whole.alpha() < found.high
+
+
+def test_more_categories_than_can_be_kept_are_said_to_be_too_many() -> None:
+    for level, value in (("nominal", "label {}".format), ("ordinal", float)):
+        counter = few_kept(level, 10)
+        counter.MOST_CATEGORIES = {**AgreementCounter.MOST_CATEGORIES, level: 30}  # type: ignore[misc,dict-item]
+        for number in range(15):
+            counter.add([value(number), value(number + 1)])
+        assert not counter.overflowed
+        assert not math.isnan(counter.alpha())
+        for number in range(60):
+            counter.add([value(number), value(number)])
+        assert counter.overflowed
+        assert math.isnan(counter.alpha())
+        assert all(math.isnan(end) for end in counter.interval())
+        assert (counter.units, counter.pairable) == (75, 75)
+        assert counter.percent_agreement() == pytest.approx(60 / 75)
+        assert len(counter._known) < 60
+
+
+def test_numbers_without_end_are_no_matter_at_the_level_of_intervals() -> None:
+    source = np.random.default_rng(7)
+    truth = source.normal(1_000, 1, 500)
+    units = np.stack([truth, truth + source.normal(0, 0.5, 500)], axis=1).tolist()
+    grouped = few_kept("interval", 50)
+    for values in units:
+        grouped.add(values)
+    assert not grouped.overflowed
+    assert grouped.alpha() == pytest.approx(definitions.alpha(units, "interval"), abs=1e-9)
+    assert 0.7 < grouped.interval().low < grouped.alpha() < grouped.interval().high < 0.95

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tertulia.errors import InputError
 from tertulia.measures.bootstrap import Interval, check_bootstrap, percentile_interval
+from tertulia.measures.units import Level, UnitCombinations, UnitGroups, equal_pairs, resampled
 
 __all__ = ["AgreementCounter", "CohenCounter", "Level", "Weights", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha"]
 
-Level = Literal["nominal", "ordinal", "interval"]
 Weights = Literal["linear", "quadratic"] | None
 _Floats = NDArray[np.float64]
 
@@ -116,9 +116,14 @@ def krippendorff_alpha(values: ArrayLike, *, level: Level = "nominal") -> float:
 class AgreementCounter:
     """Krippendorff's α of a stream of units, whoever annotated them, with a bootstrap interval.
 
-    Units with the same values (in any order) are counted together, so that memory grows with the combinations of values that
-    occur, not with the units: 15 of them for two annotators on five grades.
+    Units with the same values (in any order) are counted together: 15 combinations for two annotators on five grades. Where
+    there are more combinations than ``COMBINATIONS``, units are dealt to a fixed number of groups that keep sums only, so memory is
+    bounded; α stays exact, and its interval comes from resampling the groups. Then more than ``MOST_CATEGORIES`` of the level
+    cannot be kept: ``overflowed`` is true and every α is NaN.
     """
+
+    COMBINATIONS = 50_000
+    MOST_CATEGORIES: ClassVar[Mapping[Level, float]] = {"nominal": 2_000, "ordinal": 100, "interval": math.inf}
 
     def __init__(self, level: Level = "nominal") -> None:
         if level not in ("nominal", "ordinal", "interval"):
@@ -126,8 +131,14 @@ class AgreementCounter:
         self.level: Level = level
         self.units = 0
         """How many units were added."""
-        self._codes: dict[Any, int] = {}
-        self._patterns: Counter[tuple[int, ...]] = Counter()
+        self.overflowed = False
+        """Whether there were more categories than can be kept; every α is NaN then."""
+        # Labels, each with its number; or numbers that have come before, which need no second check.
+        self._known: dict[Any, float] = {}
+        self._patterns: Counter[tuple[float, ...]] = Counter()
+        self._groups: UnitGroups | None = None
+        self._paired = 0
+        self._equal = 0.0
 
     def add(self, values: Iterable[Any]) -> None:
         """Take the values of one unit: one from each annotator who has one; ``None`` and NaN are no values.
@@ -137,45 +148,82 @@ class AgreementCounter:
         InputError
             A value is no finite number and the level is not nominal.
         """
-        codes = self._codes
-        pattern = []
+        known = self._known
+        pattern: list[float] = []
         for value in values:
-            code = codes.get(value)
-            if code is None:
+            number = known.get(value)
+            if number is None:
+                # NaN is the value that is not equal to itself.
                 if value is None or value != value:
                     continue
-                code = self._new(value)
-            pattern.append(code)
+                number = self._number(value)
+            pattern.append(number)
         self.units += 1
-        if len(pattern) > 1:
-            pattern.sort()
-            self._patterns[tuple(pattern)] += 1
+        if len(pattern) < 2:
+            return
+        pattern.sort()
+        if self.overflowed:
+            self._paired += 1
+            self._equal += equal_pairs(tuple(pattern))
+            self._known.clear()
+            return
+        self._patterns[tuple(pattern)] += 1
+        if len(self._patterns) > self.COMBINATIONS:
+            self._fold()
 
-    def _new(self, value: Any) -> int:
-        if self.level != "nominal" and not _is_finite_number(value):
-            raise InputError(f"the value {value!r:.60}; agreement at the level {self.level} needs finite numbers")
-        return self._codes.setdefault(value, len(self._codes))
+    def _number(self, value: Any) -> float:
+        """The number that stands for a value which is not known."""
+        if self.level == "nominal":
+            return self._known.setdefault(value, float(len(self._known)))
+        number = _finite(value, self.level)
+        if len(self._known) < self.COMBINATIONS:
+            self._known[value] = number
+        return number
+
+    def _fold(self) -> None:
+        """Deal the units that are counted by combination to the groups."""
+        self._paired = self.pairable
+        self._equal += sum(units * equal_pairs(pattern) for pattern, units in self._patterns.items())
+        if self._groups is None:
+            self._groups = UnitGroups(self.level)
+        if len({value for pattern in self._patterns for value in pattern}) > self.MOST_CATEGORIES[self.level]:
+            self.overflowed = True
+        else:
+            self._groups.deal(self._patterns)
+            self.overflowed = self._groups.categories > self.MOST_CATEGORIES[self.level]
+        if self.overflowed:
+            self._groups = None
+        self._patterns = Counter()
 
     @property
     def pairable(self) -> int:
         """How many units have two values or more: the others cannot agree or disagree."""
-        return self._patterns.total()
+        return self._paired + self._patterns.total()
 
     def percent_agreement(self) -> float:
         """The mean over the pairable units of the share of their pairs of values that are equal, from 0 to 1."""
-        if not self._patterns:
+        if not self.pairable:
             return math.nan
-        total = 0.0
-        for pattern, units in self._patterns.items():
-            size = len(pattern)
-            same = sum(n * (n - 1) for n in Counter(pattern).values())
-            total += units * same / (size * (size - 1))
-        return total / self.pairable
+        equal = sum(units * equal_pairs(pattern) for pattern, units in self._patterns.items())
+        return (self._equal + equal) / self.pairable
+
+    def _kept(self) -> UnitCombinations | UnitGroups | None:
+        """What α is computed from: the combinations or, once there were too many of them, the groups."""
+        if self._groups is not None and self._patterns:
+            self._fold()
+        if self.overflowed or self._groups is not None:
+            return self._groups
+        if self.level != "nominal":
+            return UnitCombinations(self._patterns, self.level)
+        # Which number a label has must not depend on the order of the units: a seed gives one interval.
+        places = {self._known[label]: float(place) for place, label in enumerate(sorted(self._known, key=repr))}
+        patterns = {tuple(sorted(places[number] for number in p)): n for p, n in self._patterns.items()}
+        return UnitCombinations(patterns, self.level)
 
     def alpha(self) -> float:
         """Krippendorff's α of what was added so far."""
-        tallies = _Tallies(self)
-        return tallies.alpha(tallies.units)
+        kept = self._kept()
+        return math.nan if kept is None else kept.alpha()
 
     def interval(self, confidence: float = 0.95, replicates: int = 1_000, seed: int = 0) -> Interval:
         """The percentile bootstrap interval of α over the pairable units.
@@ -186,80 +234,21 @@ class AgreementCounter:
             ``confidence`` is not between 0 and 1, or ``replicates`` is not positive.
         """
         check_bootstrap(confidence, replicates)
-        if math.isnan(self.alpha()):
+        kept = self._kept()
+        if kept is None or math.isnan(kept.alpha()):
             return Interval(math.nan, math.nan)
-        tallies = _Tallies(self)
-        drawn = _resampled(tallies.units, replicates, seed)
-        return percentile_interval(np.array([tallies.alpha(units) for units in drawn]), confidence)
+        return percentile_interval(kept.replicates(replicates, seed), confidence)
 
 
-def _is_finite_number(value: Any) -> bool:
-    try:
-        return isinstance(value, (int, float, np.number)) and math.isfinite(value)
-    except OverflowError:
-        return False
-
-
-class _Tallies:
-    """The combinations of values as arrays, and α of them under any number of units for each."""
-
-    def __init__(self, counter: AgreementCounter) -> None:
-        # Numbers in ascending order, so that ranks are cumulative sums; labels in any fixed order.
-        values = list(counter._codes)
-        order = sorted(range(len(values)), key=lambda i: repr(values[i]) if counter.level == "nominal" else values[i])
-        place = {code: index for index, code in enumerate(order)}
-        # Counted combinations come in a fixed order, whatever the order of the units, so that a seed gives one interval.
-        patterns = sorted(
-            (sorted(Counter(place[code] for code in pattern).items()), units)
-            for pattern, units in counter._patterns.items()
-        )
-        self.level = counter.level
-        self.units: _Floats = np.array([units for _, units in patterns], dtype=float)
-        cells = [(row, column, n) for row, (pattern, _) in enumerate(patterns) for column, n in pattern]
-        self._row = np.array([cell[0] for cell in cells], dtype=np.intp)
-        self._column = np.array([cell[1] for cell in cells], dtype=np.intp)
-        self._number: _Floats = np.array([cell[2] for cell in cells], dtype=float)
-        self._size: _Floats = np.bincount(self._row, self._number, len(patterns)).astype(float)
-        self._categories = len(values)
-        self._scale: _Floats = np.zeros(len(values))
-        if self.level == "interval" and values:
-            numbers = np.array(sorted(values), dtype=float)
-            # Shifted to their middle and scaled, which changes no α and keeps sums of squares exact and finite.
-            middle = numbers.min() / 2 + numbers.max() / 2
-            spread = max(float(np.abs(numbers / 2 - middle / 2).max()) * 2, np.finfo(float).tiny)
-            self._scale = (numbers - middle) / spread
-        self._disagreement = self._disagreements(self._scale)
-
-    def _disagreements(self, scale: _Floats) -> _Floats:
-        """For each combination the sum over its ordered pairs of δ², over its size less one."""
-        if self.level == "nominal":
-            same = np.bincount(self._row, self._number**2, len(self._size))
-            pairs: _Floats = self._size**2 - same
-        else:
-            sums = np.bincount(self._row, self._number * scale[self._column], len(self._size))
-            squares = np.bincount(self._row, self._number * scale[self._column] ** 2, len(self._size))
-            pairs = np.maximum(2 * (self._size * squares - sums**2), 0)
-        return pairs / (self._size - 1)
-
-    def alpha(self, units: _Floats) -> float:
-        """α where combination i stands ``units[i]`` times: 1 − observed / expected disagreement."""
-        marginals: _Floats = np.bincount(self._column, self._number * units[self._row], self._categories).astype(float)
-        if np.count_nonzero(marginals) < 2:
-            return math.nan
-        total = marginals.sum()
-        disagreement = self._disagreement
-        if self.level == "nominal":
-            expected = total**2 - (marginals**2).sum()
-        else:
-            scale = self._scale
-            if self.level == "ordinal":
-                # Krippendorff's ordinal δ is the distance of mid-ranks.
-                scale = (np.cumsum(marginals) - marginals / 2) / total - 0.5
-                disagreement = self._disagreements(scale)
-            expected = 2 * (total * (marginals @ scale**2) - (marginals @ scale) ** 2)
-        if expected <= 0:
-            return math.nan
-        return float(1 - (total - 1) * (units @ disagreement) / expected)
+def _finite(value: Any, level: Level) -> float:
+    if isinstance(value, (int, float, np.number)):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return number
+    raise InputError(f"the value {value!r:.60}; agreement at the level {level} needs finite numbers")
 
 
 class CohenCounter:
@@ -327,7 +316,7 @@ class CohenCounter:
         first, second, units, distance = self._table(weights)
         if math.isnan(_kappa(first, second, units, distance)):
             return Interval(math.nan, math.nan)
-        drawn = _resampled(units, replicates, seed)
+        drawn = resampled(units, replicates, seed)
         return percentile_interval(np.array([_kappa(first, second, row, distance) for row in drawn]), confidence)
 
     def _table(self, weights: Weights) -> tuple[NDArray[np.intp], NDArray[np.intp], _Floats, _Floats]:
@@ -372,12 +361,3 @@ def _kappa(first: NDArray[np.intp], second: NDArray[np.intp], units: _Floats, di
     if expected == 0:
         return math.nan
     return float(1 - total * (units @ distance[first, second]) / expected)
-
-
-def _resampled(units: _Floats, replicates: int, seed: int) -> Iterable[_Floats]:
-    """How often each kind of unit stands in a sample, with replacement, of as many units as there are; one sample at a time."""
-    random = np.random.default_rng(seed)
-    total = round(units.sum())
-    shares = units / units.sum()
-    for _ in range(replicates):
-        yield random.multinomial(total, shares).astype(float)
