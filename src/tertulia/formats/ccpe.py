@@ -11,7 +11,7 @@ another text there or its code points other offsets; ``segment_fields`` what els
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -154,8 +154,12 @@ def _annotations(
             break
         counted = iter(rows)
         for number, segment in enumerate(segments):
-            for order in range(max(1, len(segment["annotations"]))):
-                next(counted).attributes[attribute] = number if attribute == "segment" else order
+            parts = max(1, len(segment["annotations"]))
+            for order, row in enumerate(islice(counted, parts)):
+                if attribute == "segment":
+                    row.attributes[attribute] = number
+                elif parts > 1:
+                    row.attributes[attribute] = order
     return rows
 
 
@@ -288,7 +292,7 @@ def _segment(whole: str, rows: list[Annotation]) -> dict[str, Any]:
         "endIndex": offsets[1],
         "text": stated if isinstance(stated, str) else whole[row.start : row.end],
         "annotations": [_annotation(row) for row in rows if row.label is not None],
-        **({name: others[name] for name in others if name not in _SEGMENT} if isinstance(others, dict) else {}),
+        **(written_fields(others, _SEGMENT, frozenset())[0] if isinstance(others, dict) else {}),
     }
 
 

@@ -96,7 +96,7 @@ def spelled_time(value: Any) -> tuple[datetime | None, bool]:
 def time_to_json(moment: datetime) -> str:
     """``2017-06-21T18:19:15.123``: UTC without a zone, in milliseconds; finer only where there is something finer."""
     fine = "microseconds" if moment.microsecond % 1000 else "milliseconds"
-    return as_utc(moment).replace(tzinfo=None).isoformat(timespec=fine)
+    return as_utc(moment).isoformat(timespec=fine).removesuffix("+00:00")
 
 
 def labels_of(value: Any, name: str) -> list[tuple[str, str]]:
