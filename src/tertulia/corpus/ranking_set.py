@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tertulia.artefact import Manifest
 from tertulia.corpus.collection import Collection, write_collection
 from tertulia.corpus.model import RankingRecord
 from tertulia.corpus.ranking_tables import RANKING_RECORDS
 from tertulia.corpus.sorting import SortedWriter
+
+if TYPE_CHECKING:
+    from tertulia.corpus.interchange import RankingFrames
 
 __all__ = ["RANKING_SET", "RankingSet", "RankingSetWriter", "write_ranking_set"]
 
@@ -21,6 +25,18 @@ class RankingSet(Collection[RankingRecord]):
 
     kind = RANKING_SET
     layout = RANKING_RECORDS
+
+    def to_polars(self) -> RankingFrames:
+        """The tables as lazy frames of Polars: ``contexts``, ``candidates``."""
+        from tertulia.corpus.interchange import RankingFrames, lazy_frames
+
+        return RankingFrames(*lazy_frames(self))
+
+    def to_huggingface(self, what: str | None = None) -> Any:
+        """A streaming ``datasets.IterableDataset``: a context a row, or the rows of the table ``what``."""
+        from tertulia.corpus.interchange import to_huggingface
+
+        return to_huggingface(self, what)
 
 
 class RankingSetWriter(SortedWriter[RankingRecord]):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tertulia.artefact import Manifest
 from tertulia.corpus.collection import Collection, write_collection
 from tertulia.corpus.model import Dialogue, Record
 from tertulia.corpus.sorting import SortedWriter
 from tertulia.corpus.tables import RECORDS
+
+if TYPE_CHECKING:
+    from tertulia.corpus.interchange import CorpusFrames
 
 __all__ = ["KIND", "Corpus", "CorpusWriter", "write_corpus"]
 
@@ -26,6 +29,24 @@ class Corpus(Collection[Record]):
     def dialogues(self) -> Iterator[Dialogue]:
         """Every dialogue, in order of id, streaming."""
         return (record.dialogue for record in self.records())
+
+    def to_polars(self) -> CorpusFrames:
+        """The tables as lazy frames of Polars: ``dialogues``, ``utterances``, ``annotations``."""
+        from tertulia.corpus.interchange import CorpusFrames, lazy_frames
+
+        return CorpusFrames(*lazy_frames(self))
+
+    def to_huggingface(self, what: str | None = None) -> Any:
+        """A streaming ``datasets.IterableDataset``: a dialogue a row, or the rows of the table ``what``."""
+        from tertulia.corpus.interchange import to_huggingface
+
+        return to_huggingface(self, what)
+
+    def to_convokit(self) -> Any:
+        """A ``convokit.Corpus``, in memory."""
+        from tertulia.corpus.interchange import to_convokit
+
+        return to_convokit(self)
 
 
 class CorpusWriter(SortedWriter[Record]):
