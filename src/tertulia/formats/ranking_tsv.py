@@ -86,13 +86,13 @@ def alternating(texts: list[str]) -> list[Turn]:
 
 def _files(source: str, options: ReadOptions) -> tuple[list[SourceFile], dict[str, SourceFile]]:
     """The sets of a source, and by the name of the set its lookup file."""
-    found = source_files(source, "*.tsv", "*" + _LOOKUP, expected=f"*.tsv files of {_EXPECTED}", options=options)
+    found = source_files(source, "*.tsv", "*" + _LOOKUP, expected=_EXPECTED, options=options)
     lookups = {file.name: file for file in found if file.name.endswith(_LOOKUP)}
     if Path(source).is_file() and len(found) == 1:
         lookups = {}
     files = [file for file in found if file.name not in lookups]
     if not files:
-        raise InputError(f"holds no file named *.tsv; expected {_EXPECTED}", where=source)
+        raise InputError(f"holds no *.tsv file; expected {_EXPECTED}", where=source)
     if not options.values.get("lookup"):
         paired = {file.name: lookups[name] for file in files if (name := _lookup_name(file.name)) in lookups}
         if Path(source).is_file() and len(files) == 1 and not paired:
@@ -138,39 +138,38 @@ class _Reader:
         split = split_of(file.name)
         key: tuple[str | None, list[str]] | None = None
         record: RankingRecord | None = None
-        first = file.place(1)
-        characters = 0
+        start, characters = 1, 0
         for row in rows(file, self._options, self._quoting):
-            place = file.place(row.number)
             dialogue = next(lookup.ids) if lookup is not None and lookup.per_row else None
-            candidate = None
-            with self._report.catching(self._options, place):
+            try:
                 candidate = _candidate(row)
-            if candidate is None:
+            except InputError as error:
+                with self._report.catching(self._options, file.place(row.number)):
+                    raise error
                 continue
             utterances = row.cells[1:-1]
             if record is None or key != (dialogue, utterances):
-                if record is not None and not self._dropped(record, first):
+                if record is not None and not self._dropped(record, file.place(start)):
                     yield record
-                key, first, characters = (dialogue, utterances), place, sum(map(len, utterances))
+                key, start, characters = (dialogue, utterances), row.number, sum(map(len, utterances))
                 if lookup is not None and not lookup.per_row:
                     dialogue = next(lookup.ids, None)
                 turns = alternating([unescape(cell) for cell in utterances])
                 if turns[0].role == "agent":
-                    self._report.note("contexts that the agent opens", place.shown)
+                    self._report.note("contexts that the agent opens", file.place(start).shown)
                 record = RankingRecord(Context(self._ids.next(split), turns, dialogue or None, split=split))
             candidate.position = len(record.candidates)
             record.candidates.append(candidate)
             characters += len(candidate.text)
             if len(record.candidates) > _MOST_CANDIDATES or characters > _MOST_CHARACTERS:
                 raise InputError(
-                    f"the context of line {first.full.rpartition(':')[2]} has more than {_MOST_CANDIDATES:,} candidates "
+                    f"the context of line {start} has more than {_MOST_CANDIDATES:,} candidates "
                     f"or {_MOST_CHARACTERS:,} characters",
-                    where=place.full,
+                    where=file.place(row.number).full,
                 )
             if candidate.relevance not in (0.0, 1.0):
-                self._report.note("labels other than 0 and 1", place.shown)
-        if record is not None and not self._dropped(record, first):
+                self._report.note("labels other than 0 and 1", file.place(row.number).shown)
+        if record is not None and not self._dropped(record, file.place(start)):
             yield record
 
     def _dropped(self, record: RankingRecord, place: Place) -> bool:
@@ -272,6 +271,9 @@ class _Writer:
             return
         if split not in self._lookups:
             self._lookups[split] = self._files.get(split, _LOOKUP)
+            if dialogue.startswith("\ufeff") and not self._blank[split]:
+                # The first of two is taken for a byte-order mark.
+                self._lookups[split].write("\ufeff")
         self._lookups[split].write("\n" * self._blank.pop(split, 0) + (escape(dialogue) + "\n") * count)
 
     def close(self) -> None:

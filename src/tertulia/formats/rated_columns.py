@@ -141,7 +141,7 @@ class _Reader:
     def _row(self, cells: list[str], columns: _Columns, place: Place) -> _Row:
         if len(cells) != columns.width:
             raise InputError(f"the row has {len(cells)} fields; the header names {columns.width}")
-        if any("\ud800" <= c <= "\udfff" for cell in cells if not cell.isascii() for c in cell):
+        if any(_has_surrogates(cell) for cell in cells):
             raise InputError("the row is not UTF-8")
         texts = []
         if "context" in columns.index:
@@ -192,9 +192,16 @@ class _Decoded:
         return line.decode(errors="surrogateescape")
 
 
+def _has_surrogates(text: str) -> bool:
+    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def _header(text: _Decoded, file: SourceFile) -> str:
     try:
-        return next(text, "")
+        header = next(text, "")
+        if _has_surrogates(header):
+            raise InputError("the header is not UTF-8")
+        return header
     except InputError as error:
         raise InputError(error.message, where=error.where or file.place(1).full) from None
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tertulia.corpus.exchange import Holds, Place, ReadOptions, Report, SeenTexts
+from tertulia.corpus.exchange import Holds, ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Candidate, Context, RankingRecord, Rating, Turn
 from tertulia.errors import ConfigurationError, InputError
 from tertulia.formats.cells import number, spelled, unescape
@@ -115,25 +115,24 @@ class _Reader:
         lines = TextLines(file, self._options)
         split = split_of(file.name)
         record: RankingRecord | None = None
-        start = file.place(1)
-        prompt = None
-        first = True
-        for place, pair in self._pairs(file, lines):
+        prompt, start, first = None, 1, True
+        for line, pair in self._pairs(file, lines):
             if record is None or pair.prompt != prompt:
-                if record is not None and not self._dropped(record, start):
+                if record is not None and not self._dropped(record, file, start):
                     yield record
                 if self._prompts.again([pair.prompt]):
-                    self._report.note("prompts that stood before, apart; each is a context of its own", place.shown)
+                    what = "prompts that stood before, apart; each is a context of its own"
+                    self._report.note(what, file.place(line).shown)
                 record = self._context(pair.prompt, split)
                 if first:
                     record.context.attributes |= _beginning(lines)
                     first = False
-                prompt, start = pair.prompt, place
-            _add(record, pair.candidate, place)
+                prompt, start = pair.prompt, line
+            _add(record, pair.candidate, file, line)
         if record is not None:
             if lines.unterminated:
                 record.context.attributes["unterminated"] = True
-            if not self._dropped(record, start):
+            if not self._dropped(record, file, start):
                 yield record
 
     def gathered(self, file: SourceFile) -> Iterator[RankingRecord]:
@@ -141,66 +140,69 @@ class _Reader:
         lines = TextLines(file, self._options)
         split = split_of(file.name)
         found = (
-            (pair.prompt, [pair.prompt, place, _to_json(pair.candidate)]) for place, pair in self._pairs(file, lines)
+            (pair.prompt, [pair.prompt, line, _to_json(pair.candidate)]) for line, pair in self._pairs(file, lines)
         )
         first = True
         for values in gathered(found):
-            prompt, place = values[0][0], Place(*values[0][1])
-            record = self._context(prompt, split)
+            record = self._context(values[0][0], split)
             if first:
                 record.context.attributes |= _beginning(lines)
                 first = False
-            for _, at, value in values:
-                _add(record, _from_json(value), Place(*at))
-            if not self._dropped(record, place):
+            for _, line, value in values:
+                _add(record, _from_json(value), file, line)
+            if not self._dropped(record, file, values[0][1]):
                 yield record
 
     def _context(self, prompt: str, split: str | None) -> RankingRecord:
         return RankingRecord(Context(self._ids.next(split), [Turn("user", prompt)], split=split))
 
-    def _dropped(self, record: RankingRecord, place: Place) -> bool:
-        texts = [*record.context.texts, *(candidate.text for candidate in record.candidates)]
-        return self._report.is_duplicate(texts, self._texts, self._options, place.shown)
+    def _dropped(self, record: RankingRecord, file: SourceFile, line: int) -> bool:
+        texts = [record.context.turns[0].text, *(candidate.text for candidate in record.candidates)]
+        return self._report.is_duplicate(texts, self._texts, self._options, file.place(line).shown)
 
-    def _pairs(self, file: SourceFile, lines: TextLines) -> Iterator[tuple[Place, _Pair]]:
+    def _pairs(self, file: SourceFile, lines: TextLines) -> Iterator[tuple[int, _Pair]]:
+        """The pair of each line with the line's number."""
         fields = self._given
-        crlf = None
-        for line in lines:
-            place = file.place(line.number)
-            if line.problem is None and not line.text:
-                self._report.skip("blank lines", place.shown)
+        first_end = None
+        for line, text, end, problem in lines:
+            if problem is None and not text:
+                self._report.skip("blank lines", file.place(line).shown)
                 continue
-            cells, pair = line.text.split("\t"), None
-            with self._report.catching(self._options, place):
-                if line.problem is not None:
-                    raise line.problem
+            cells = text.split("\t")
+            try:
+                if problem is not None:
+                    raise problem
                 if fields is None:
                     fields = _detected(cells)
-                pair = _pair(cells, fields, line.number)
-            if pair is None:
+                pair = _pair(cells, fields, line)
+            except InputError as error:
+                with self._report.catching(self._options, file.place(line)):
+                    raise error
                 continue
-            if crlf is None:
-                crlf = line.end == "\r\n"
-            elif line.end and (line.end == "\r\n") != crlf:
-                self._report.note("lines that end otherwise than the first (CRLF, LF)", place.shown)
-            self._note(pair, fields, place)
-            yield place, pair
+            if first_end is None:
+                first_end = end
+            elif end != first_end and end:
+                self._report.note("lines that end otherwise than the first (CRLF, LF)", file.place(line).shown)
+            for what in _oddities(pair, fields):
+                self._report.note(what, file.place(line).shown)
+            yield line, pair
         if lines.byte_order_mark:
             self._report.note("files with a byte-order mark", file.name)
 
-    def _note(self, pair: _Pair, fields: _Fields | None, place: Place) -> None:
-        candidate = pair.candidate
-        values = [rating.value for rating in candidate.ratings]
-        if candidate.relevance is not None:
-            values.append(candidate.relevance)
-        if any(not _LOWEST <= value <= _HIGHEST for value in values):
-            self._report.note("ratings outside 1 to 5", place.shown)
-        if not values and fields is not None and fields.ratings:
-            self._report.note("pairs without a rating", place.shown)
-        if not pair.prompt.strip():
-            self._report.note("empty prompts", place.shown)
-        if fields is not None and fields.response is not None and not candidate.text.strip():
-            self._report.note("empty responses", place.shown)
+
+def _oddities(pair: _Pair, fields: _Fields) -> Iterator[str]:
+    """What is odd in a pair, though it holds."""
+    candidate = pair.candidate
+    relevance = candidate.relevance
+    if relevance is None:
+        if fields.ratings:
+            yield "pairs without a rating"
+    elif not _LOWEST <= relevance <= _HIGHEST or any(not _LOWEST <= r.value <= _HIGHEST for r in candidate.ratings):
+        yield "ratings outside 1 to 5"
+    if not pair.prompt or pair.prompt.isspace():
+        yield "empty prompts"
+    if fields.response is not None and (not candidate.text or candidate.text.isspace()):
+        yield "empty responses"
 
 
 def _beginning(lines: TextLines) -> dict[str, Any]:
@@ -222,6 +224,8 @@ def _pair(cells: list[str], fields: _Fields, line: int) -> _Pair:
     if len(cells) != len(fields.names):
         raise InputError(f"has {len(cells)} cell{'' if len(cells) == 1 else 's'}; expected {', '.join(fields.names)}")
     candidate = Candidate(0, "" if fields.response is None else unescape(cells[fields.response]))
+    if not fields.ratings:
+        return _Pair(unescape(cells[fields.prompt]), candidate)
     spellings = [cells[index] for index in fields.ratings]
     try:
         values = [number(cell, "rating") if cell.strip() else None for cell in spellings]
@@ -232,7 +236,7 @@ def _pair(cells: list[str], fields: _Fields, line: int) -> _Pair:
         candidate.relevance = values[0]
         if values[0] is None or repr(values[0]) != spellings[0]:
             candidate.attributes["written"] = spellings[0]
-    elif values:
+    else:
         candidate.ratings = [Rating(str(n), value) for n, value in enumerate(values, 1) if value is not None]
         if candidate.ratings:
             candidate.relevance = sum(rating.value for rating in candidate.ratings) / len(candidate.ratings)
@@ -241,11 +245,11 @@ def _pair(cells: list[str], fields: _Fields, line: int) -> _Pair:
     return _Pair(unescape(cells[fields.prompt]), candidate)
 
 
-def _add(record: RankingRecord, candidate: Candidate, place: Place) -> None:
+def _add(record: RankingRecord, candidate: Candidate, file: SourceFile, line: int) -> None:
     candidate.position = len(record.candidates)
     record.candidates.append(candidate)
     if len(record.candidates) > _MOST_CANDIDATES:
-        raise InputError(f"a prompt has more than {_MOST_CANDIDATES:,} responses", where=place.full)
+        raise InputError(f"a prompt has more than {_MOST_CANDIDATES:,} responses", where=file.place(line).full)
 
 
 def _to_json(candidate: Candidate) -> list[Any]:
