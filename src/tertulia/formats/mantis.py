@@ -218,10 +218,12 @@ def _utterance(item: dict[str, Any], position: int) -> Utterance:
 
 def _intents(item: dict[str, Any], dialogue_id: str, utterance: Utterance) -> list[Annotation]:
     """A row for each annotator and label; what would not be written again as it is stands in the attributes as well."""
+    if "intent" in item and "intents" in item:
+        raise InputError("there are both intent and intents; expected one of them")
     name = "intent" if "intent" in item else "intents"
     value = item[name]
     labels = labels_of(value, name)
-    if name != "intent" or intents_to_json(labels) != value:
+    if name != "intent" or not labels or intents_to_json(labels) != value:
         utterance.attributes.update(kept_fields({name: value}, set(), set()))
     return [
         Annotation(dialogue_id, LAYER, annotator, utterance.position, label=label)

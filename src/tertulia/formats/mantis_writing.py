@@ -143,6 +143,7 @@ def _dialogue(record: Record, report: Report) -> dict[str, Any]:
     }
     _put_time(value, "dialog_time", dialogue.started_at, attributes)
     fields, lost = written_fields(attributes, DIALOGUE, DIALOGUE_OWN)
+    lost += _unused(attributes, value, ("category", "title", "dialog_time"))
     value["utterances"] = utterances = []
     for utterance in dialogue.utterances:
         item, lost_here = _utterance(utterance, intents.get(utterance.position, []), dialogue.id)
@@ -160,6 +161,11 @@ def _put_time(value: dict[str, Any], name: str, moment: Any, attributes: dict[st
         value[name] = attributes[name]
     elif moment is not None:
         value[name] = time_to_json(moment)
+
+
+def _unused(attributes: dict[str, Any], value: dict[str, Any], names: tuple[str, ...]) -> int:
+    """How many attributes have the name of a field that holds something else."""
+    return sum(name in attributes and value.get(name, value) is not attributes[name] for name in names)
 
 
 def _utterance(utterance: Utterance, labels: list[tuple[str, str]], dialogue_id: str) -> tuple[dict[str, Any], int]:
@@ -185,7 +191,7 @@ def _utterance(utterance: Utterance, labels: list[tuple[str, str]], dialogue_id:
     if name is not None:
         value[name] = intents
     fields, lost = written_fields(attributes, UTTERANCE, UTTERANCE_OWN)
-    return value | fields, lost
+    return value | fields, lost + _unused(attributes, value, ("utterance_pos", "utterance_time", "id"))
 
 
 def _intents(attributes: dict[str, Any], labels: list[tuple[str, str]]) -> tuple[str | None, Any]:
