@@ -1,6 +1,7 @@
 """Recounts of publications: each measure against a count by hand, the two raters before and after a filter, what is chosen."""
 
 import io
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterable
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from tertulia.artefact import Manifest
 from tertulia.cli.corpus_verify import verify
+from tertulia.corpus.exchange import ReadOptions, Report
 from tertulia.corpus.model import (
     Annotation,
     Candidate,
@@ -28,6 +30,9 @@ from tertulia.corpus.model import (
 from tertulia.corpus.ranking_set import RankingSet, write_ranking_set
 from tertulia.corpus.store import Corpus, write_corpus
 from tertulia.errors import ConfigurationError
+from tertulia.formats.ccpe import CcpeFormat
+from tertulia.formats.dialeval import DialEvalFormat
+from tertulia.formats.mantis import MantisFormat
 from tertulia.formats.publication import Figure, publication_names, read_publication, verify_corpus
 from tertulia.formats.rater_agreement import RaterAgreement
 from tertulia.formats.recount import CORPUS_MEASURES, RANKING_MEASURES, Counting, Scope, counter_of
@@ -150,6 +155,7 @@ RATED = [
     ("measure", "scope", "expected"),
     [
         ("prompts", Scope(), 3),
+        ("distinct prompts", Scope(), 3),
         ("responses", Scope(), 6),
         ("fewest responses", Scope(), 1),
         ("most responses", Scope(), 3),
@@ -167,6 +173,13 @@ def test_each_measure_of_a_ranking_set_is_what_one_counts_by_hand(measure: str, 
     for record in RATED:
         counter.add(record)
     assert counter.result() == pytest.approx(expected)
+
+
+def test_a_prompt_that_stands_twice_is_one_distinct_prompt() -> None:
+    counter = counter_of("distinct prompts", Scope(), RANKING_MEASURES)
+    for identifier, texts in (("1", ["a", "b"]), ("2", ["a", "b"]), ("3", ["ab"]), ("4", ["a", "b", ""])):
+        counter.add(RankingRecord(Context(identifier, [Turn(None, text) for text in texts])))
+    assert counter.result() == 3
 
 
 def test_responses_that_nobody_rated_have_no_share() -> None:
@@ -446,23 +459,56 @@ def test_no_publication_is_said_with_those_that_are_known(
 
 
 @pytest.mark.data
-def test_the_released_prompts_are_five_short_of_the_stated_ones(data: Path, sets: RankingSets) -> None:
+def test_the_released_prompts_are_as_many_as_stated_only_by_their_runs(data: Path, sets: RankingSets) -> None:
     source = data / "rated_responses" / "tencent" / "data_Q.txt"
     if not source.is_file():
         pytest.skip(f"the prompts of the rated corpus are not at {source}")
-    responses: dict[str, int] = {}
-    for line in source.read_text(encoding="utf-8-sig").split("\n"):
-        if line:
-            responses[line] = responses.get(line, 0) + 1
+    lines = source.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
     records = (
-        RankingRecord(Context(f"{n:05}", [Turn("user", prompt)]), [Candidate(i, "") for i in range(count)])
-        for n, (prompt, count) in enumerate(responses.items())
+        RankingRecord(Context(f"{n:05}", [Turn("user", prompt)]), [Candidate(i, "") for i, _ in enumerate(run)])
+        for n, (prompt, run) in enumerate(itertools.groupby(lines))
     )
     with sets(records) as rated:
         found = verify_corpus(rated, publication="tencent-rated")
     figures = {(f["what"], f["measure"]): (f["published"], f["found"]) for f in found["figures"]}
-    assert figures["all", "prompts"] == (27_383, 27_378)
+    assert figures["all", "prompts"] == (27_383, 27_383)
+    assert figures["all", "distinct prompts"] == (None, 27_378)
     assert figures["all", "responses"] == (82_010, 82_010)
     assert figures["responses of a prompt", "fewest responses"] == (1, 1)
     assert figures["responses of a prompt", "most responses"] == (20, 20)
     assert found["partial"] is None
+
+
+def imported(source: Path, reader: Any, path: Path) -> Corpus:
+    return write(path, reader.read(str(source), Report(), ReadOptions()), reader.name)
+
+
+@pytest.mark.data
+def test_the_labels_of_dialeval_are_as_stated(data: Path, tmp_path: Path) -> None:
+    source = data / "dialeval" / "labels_only_ccby4.json"
+    if not source.is_file():
+        pytest.skip(f"the labels of DialEval are not at {source}")
+    with imported(source, DialEvalFormat(), tmp_path / "c") as corpus:
+        found = verify_corpus(corpus)
+    assert found["name"] == "dialeval"
+    assert all(figure["met"] in (True, None) for figure in found["figures"])
+    assert [f["found"] for f in found["figures"] if f["measure"] == "dialogues"] == [4_090, 3_700, 390]
+    assert figures_of(found)["annotators' records without a trigger", "annotators without it"] == pytest.approx(
+        13_088 / 77_710
+    )
+
+
+@pytest.mark.data
+def test_parts_of_released_corpora_are_parts(data: Path, tmp_path: Path) -> None:
+    ccpe, sheets = data / "ccpe" / "ccpe_entity_names_400.json", data / "mantis" / "labels.txt"
+    if not (ccpe.is_file() and sheets.is_file()):
+        pytest.skip("the parts of CCPE and MANtIS are not there")
+    with imported(ccpe, CcpeFormat(), tmp_path / "c") as corpus:
+        found = verify_corpus(corpus)
+    assert found["partial"] == {"what": "dialogues", "found": 400, "published": 502}
+    assert figures_of(found)["all", "utterances"] == 9_586
+    with imported(sheets, MantisFormat(), tmp_path / "m") as corpus:
+        found = verify_corpus(corpus)
+    assert found["partial"] == {"what": "dialogues", "found": 101, "published": 80_000}
+    assert figures_of(found)["against the criterion", "without two utterances each"] == 0
+    assert figures_of(found)["intents", "annotated utterances"] is None

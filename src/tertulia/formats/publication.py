@@ -250,9 +250,15 @@ class _Recount:
         self._rated = False
 
     def add(self, record: Record | RankingRecord) -> None:
+        # What a figure of one layer sees of a record: only the annotations of that layer, put together once.
+        views: dict[str | None, Any] = {None: record}
         if isinstance(record, Record):
             about: Any = record.dialogue
-            self._layers.update(note.layer for note in record.annotations)
+            for note in record.annotations:
+                if note.layer not in views:
+                    views[note.layer] = Record(record.dialogue)
+                views[note.layer].annotations.append(note)
+            self._layers.update(layer for layer in views if layer is not None)
         else:
             about = record.context
             self._rated = self._rated or any(candidate.relevance is not None for candidate in record.candidates)
@@ -261,8 +267,8 @@ class _Recount:
         if about.split is not None:
             self._splits.add(about.split)
         for scope, counter in (*self._everywhere, *self._by_domain.get(about.domain or "", ())):
-            if not scope.splits or about.split in scope.splits:
-                counter.add(record)
+            if scope.layer in views and (not scope.splits or about.split in scope.splits):
+                counter.add(views[scope.layer])
 
     def results(self) -> list[float | None]:
         """The recount of each figure; ``None`` where the corpus has nothing that it could be counted of."""

@@ -6,6 +6,7 @@ counts). A measure that is not defined for what was seen, such as a mean of noth
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
@@ -37,13 +38,14 @@ class Scope:
 
     def annotations(self, record: Record) -> list[Annotation]:
         """The annotations of a record that are in scope."""
-        return [
-            note
-            for note in record.annotations
-            if (self.layer is None or note.layer == self.layer)
-            and (self.label is None or note.label == self.label)
-            and all(note.attributes.get(name) == value for name, value in self.attributes)
-        ]
+        notes = record.annotations
+        if self.layer is not None:
+            notes = [note for note in notes if note.layer == self.layer]
+        if self.label is not None:
+            notes = [note for note in notes if note.label == self.label]
+        for name, value in self.attributes:
+            notes = [note for note in notes if note.attributes.get(name) == value]
+        return notes
 
 
 class Counting(Protocol):
@@ -257,6 +259,15 @@ def _candidate_length(record: RankingRecord, _scope: Scope) -> tuple[int, int]:
     return sum(len(candidate.text.split()) for candidate in record.candidates), len(record.candidates)
 
 
+def _prompts(record: RankingRecord, _scope: Scope) -> list[bytes]:
+    digest = hashlib.blake2b(digest_size=16)
+    for text in record.context.texts:
+        encoded = text.encode(errors="surrogatepass")
+        digest.update(b"%d:" % len(encoded))
+        digest.update(encoded)
+    return [digest.digest()]
+
+
 def _vocabulary(record: RankingRecord, _scope: Scope) -> set[str]:
     texts = [*record.context.texts, *(candidate.text for candidate in record.candidates)]
     return {word for text in texts for word in text.split()}
@@ -293,6 +304,7 @@ CORPUS_MEASURES: Mapping[str, _Maker] = {
 }
 RANKING_MEASURES: Mapping[str, _Maker] = {
     "prompts": _sum(_one),
+    "distinct prompts": _distinct(_prompts),
     "responses": _sum(_candidates),
     "fewest responses": _least(_candidates),
     "most responses": _most(_candidates),
