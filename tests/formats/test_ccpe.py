@@ -377,7 +377,7 @@ def test_packed_sources_are_read_as_they_are(tmp_path: Path) -> None:
 def test_what_the_format_does_not_hold_is_counted(tmp_path: Path) -> None:
     utterances = [
         Utterance(0, 0, "Ann", "I like whales", "user", attributes={"speaker": "x", "mood": "glad"}),
-        Utterance(1, 5, "bot", "do you", "agent", id="u1"),
+        Utterance(1, 5, "Assistant", "do you", "agent", id="u1"),
     ]
     notes = [
         Annotation("d", "rating", "ann", 1, value=4.0),
@@ -397,7 +397,7 @@ def test_what_the_format_does_not_hold_is_counted(tmp_path: Path) -> None:
         "domains": 1,
         "titles": 1,
         "ids of utterances": 1,
-        "names of speakers": 2,
+        "names of speakers": 1,
         "turns of its own counting": 1,
         "attributes with the name of a field of this format": 1,
     }

@@ -538,7 +538,7 @@ def test_any_corpus_that_fits_comes_back(tmp_path_factory: pytest.TempPathFactor
 def test_what_the_format_does_not_hold_is_counted(tmp_path: Path) -> None:
     utterances = [
         Utterance(0, 0, "Ann", "hello", "user", attributes={"utterance": "x", "mood": "glad"}),
-        Utterance(1, 5, "bot", "hi", "agent", id="u1"),
+        Utterance(1, 5, "Assistant", "hi", "agent", id="u1"),
     ]
     notes = [
         Annotation("d", "rating", "ann", 1, value=4.0),
@@ -558,7 +558,7 @@ def test_what_the_format_does_not_hold_is_counted(tmp_path: Path) -> None:
         "annotations of other layers than intent": 1,
         "annotations of the layer intent without an utterance or a label": 1,
         "spans, values and attributes of annotations": 1,
-        "names of speakers": 2,
+        "names of speakers": 1,
         "turns of its own counting": 1,
         "attributes with the name of a field of this format": 2,
     }

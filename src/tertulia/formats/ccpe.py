@@ -21,7 +21,7 @@ from tertulia.corpus.model import Annotation, Dialogue, Record, Role, Utterance,
 from tertulia.errors import InputError
 from tertulia.formats.fields import found, objects, text, whole_number
 from tertulia.formats.json_reading import json_elements
-from tertulia.formats.json_writing import NUMBER, RecordFile, kept_fields, place_in_source, written_fields
+from tertulia.formats.json_writing import NUMBER, RecordFile, is_named, kept_fields, place_in_source, written_fields
 from tertulia.formats.sources import source_files
 
 __all__ = ["ANNOTATOR", "LAYER", "CcpeFormat"]
@@ -325,6 +325,6 @@ def _losses(record: Record) -> dict[str, int]:
         "titles": int(dialogue.title is not None),
         "times": int(dialogue.started_at is not None) + sum(u.sent_at is not None for u in utterances),
         "ids of utterances": sum(utterance.id is not None for utterance in utterances),
-        "names of speakers": sum(u.role is not None and u.speaker != _SPEAKERS[u.role] for u in utterances),
+        "names of speakers": sum(is_named(utterance) for utterance in utterances),
         "turns of its own counting": sum(u.turn != turn for u, turn in zip(utterances, turns, strict=True)),
     }

@@ -11,13 +11,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
+from tertulia.corpus.model import Utterance
 from tertulia.formats.fields import attributes as checked
 
-__all__ = ["NUMBER", "RecordFile", "kept_fields", "place_in_source", "written_fields"]
+__all__ = ["NUMBER", "RecordFile", "is_named", "kept_fields", "place_in_source", "written_fields"]
 
 NUMBER = "number"
 """The attribute that keeps the place of a dialogue in its source, from 0."""
 _EXTRA = "extra"
+_ROLE_NAMES = {"user": {"user"}, "agent": {"agent", "assistant"}}
 _MOST = 2**53
 _DEEPER = 50
 # Values of these kinds a corpus can keep, whatever they are.
@@ -112,6 +114,11 @@ def place_in_source(attributes: Mapping[str, Any]) -> int | None:
     """The number of a dialogue in its source as its attributes keep it, ``None`` where there is none."""
     value = attributes.get(NUMBER)
     return value if type(value) is int and 0 <= value < _MOST else None
+
+
+def is_named(utterance: Utterance) -> bool:
+    """Whether the speaker of a role is called by more than the role, which a format that has only roles loses."""
+    return utterance.role is not None and utterance.speaker.casefold() not in _ROLE_NAMES[utterance.role]
 
 
 def kept_fields(item: Mapping[str, Any], taken: Set[str], reserved: Set[str]) -> dict[str, Any]:

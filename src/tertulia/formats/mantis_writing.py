@@ -9,7 +9,7 @@ from typing import Any
 from tertulia.corpus.exchange import Report
 from tertulia.corpus.model import Dialogue, Record, Utterance, number_turns
 from tertulia.errors import InputError
-from tertulia.formats.json_writing import RecordFile, place_in_source, written_fields
+from tertulia.formats.json_writing import RecordFile, is_named, place_in_source, written_fields
 from tertulia.formats.mantis_fields import (
     DIALOGUE,
     DIALOGUE_OWN,
@@ -221,6 +221,6 @@ def _losses(record: Record) -> dict[str, int]:
         "spans, values and attributes of annotations": sum(
             note.start is not None or note.value is not None or bool(note.attributes) for note in ours
         ),
-        "names of speakers": sum(u.role is not None and u.speaker != u.role for u in utterances),
+        "names of speakers": sum(is_named(utterance) for utterance in utterances),
         "turns of its own counting": sum(u.turn != turn for u, turn in zip(utterances, turns, strict=True)),
     }
