@@ -373,6 +373,8 @@ class Downloader:
                         hint="--max-size allows more" if file.bytes is None else None,
                     )
                 out.write(chunk)
+                # So that a process that is killed leaves what has come.
+                out.flush()
                 part.tell(total or file.bytes, size)
                 lately += len(chunk)
                 now = time.monotonic()
