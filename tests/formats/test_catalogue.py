@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from tertulia.errors import ConfigurationError, InputError, NotFoundError, Tertu
 from tertulia.formats.catalogue import DIGESTS, Catalogue, Entry, RemoteFile, safe_name
 from tertulia.formats.download import digests_of
 from tertulia.formats.listing import files_of_listing
+
+from ..conftest import REPOSITORY
 
 SHIPPED = Catalogue()
 OURS = """
@@ -388,3 +391,28 @@ def test_a_damaged_list_is_a_list_or_said(at: int, junk: bytes) -> None:
     except (InputError, ConfigurationError):
         found = ()
     assert all(set(file.digests) <= set(DIGESTS) for file in found)
+
+
+def test_every_field_and_option_is_documented() -> None:
+    from typer.main import get_command
+
+    from tertulia.cli.fetch import fetch
+    from tertulia.formats import catalogue
+
+    app = typer.Typer(add_completion=False)
+    app.command()(fetch)
+    text = (REPOSITORY / "docs" / "fetch.md").read_text(encoding="utf-8")
+    fields = {*catalogue._ENTRY, *catalogue._RULE, *catalogue._FILE}
+    options = {name for parameter in get_command(app).params for name in parameter.opts if name.startswith("-")}
+    assert len(options) > 8
+    for name in sorted(fields | options):
+        assert f"`{name}`" in text or f"`{name} " in text, name
+
+
+def test_the_examples_of_the_documentation_hold(tmp_path: Path) -> None:
+    text = (REPOSITORY / "docs" / "fetch.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert len(examples) == 2
+    catalogue = own(tmp_path, "\n".join(examples))
+    assert [file.packing for file in catalogue.get("letters").files] == ["none", "gz"]
+    assert catalogue.get("forum/cats-2020").files[0].urls == ("https://forum.example/2020/cats.zip",)
