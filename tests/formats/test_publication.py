@@ -4,6 +4,7 @@ import io
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,17 @@ def test_a_prompt_that_stands_twice_is_one_distinct_prompt() -> None:
     assert counter.result() == 3
 
 
+def test_distinct_values_are_counted_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tertulia.formats.recount.MOST_DISTINCT", 5)
+    for measure in ("vocabulary", "distinct prompts"):
+        counter = counter_of(measure, Scope(), RANKING_MEASURES)
+        results = []
+        for number in range(8):
+            counter.add(RankingRecord(Context(str(number), [Turn(None, f"word{number}")])))
+            results.append(counter.result())
+        assert results == [1, 2, 3, 4, 5, None, None, None]
+
+
 def test_responses_that_nobody_rated_have_no_share() -> None:
     counter = counter_of("share of responses", Scope(), RANKING_MEASURES)
     counter.add(RankingRecord(Context("1", []), [Candidate(0, "a")]))
@@ -210,6 +222,25 @@ def test_the_raters_before_and_after_the_filter() -> None:
         assert found[stage]["equal"] == pytest.approx(3 / len(expected))
     assert found["after"]["kappa"]["plain"]["value"] > found["before"]["kappa"]["plain"]["value"]
     assert raters.figures()["pairs dropped"] == 1
+
+
+def test_a_prompt_whose_responses_are_all_dropped_is_not_counted(sets: RankingSets) -> None:
+    with sets([*RATED, ranking_record("4", "走", [("再见", 1, 5)])]) as rated:
+        found = verify_corpus(rated, publication="tencent-rated")
+    assert figures_of(found)["all", "prompts"] == 3
+    assert figures_of(found)["rated two grades or more apart", "pairs dropped"] == 2
+    assert sum("2 pairs rated 2 or more apart are in no figure" in note for note in found["notes"]) == 1
+
+
+def test_a_set_that_was_filtered_before_does_not_tell_what_was_dropped(sets: RankingSets) -> None:
+    with sets([ranking_record("1", "走", [("再见", 1, 2), ("好", 4, 4), ("哦", 2, 2)])]) as rated:
+        found = verify_corpus(rated, publication="tencent-rated")
+    figures = figures_of(found)
+    assert figures["rated two grades or more apart", "pairs dropped"] is None
+    assert figures["before pairs were dropped", "pairs before the filter"] is None
+    assert figures["pairs that were kept", "Cohen's kappa after the filter"] == pytest.approx(1 - (1 / 3) / (6 / 9))
+    assert any("the filter was applied before" in note for note in found["notes"])
+    assert found["agreement"]["before"] == found["agreement"]["after"]
 
 
 def test_only_pairs_of_ratings_on_the_scale_are_compared() -> None:
@@ -301,14 +332,17 @@ def test_a_rated_set_is_held_against_its_publication_when_it_is_asked_for(sets: 
         found = verify_corpus(rated, publication="tencent-rated")
     figures = figures_of(found)
     assert figures["all", "prompts"] == 3
-    assert figures["train", "responses"] == 3
+    # What the filter drops is in no other figure.
+    assert figures["train", "responses"] == 2
+    assert figures["all", "responses"] == 5
+    assert figures["rated 2.5 to 3.5", "share of responses"] == 1 / 5
     assert figures["dev", "words a prompt"] == 1
     assert figures["test", "words a response"] == 1.5
     assert figures["rated two grades or more apart", "pairs dropped"] == 1
     assert figures["before pairs were dropped", "pairs before the filter"] == 6
     kappa = found["agreement"]["after"]["kappa"]["plain"]["value"]
     assert figures["pairs that were kept", "Cohen's kappa after the filter"] == kappa
-    assert found["partial"] == {"what": "responses", "found": 6, "published": 82_010}
+    assert found["partial"] == {"what": "responses", "found": 5, "published": 82_010}
     assert any("11K" in line for line in found["contradictions"])
     json.dumps(found, allow_nan=False)
 
@@ -416,10 +450,10 @@ def test_the_table_is_readable(sets: RankingSets, capsys: pytest.CaptureFixture[
     assert "every file is as its manifest says" in out
     lines = out.splitlines()
     [share] = [line for line in lines if line.startswith("rated 2.5 to 3.5")]
-    assert share.split()[-5:] == ["%", "33.3", "%", "-15.6", "pp"]
+    assert share.split()[-5:] == ["%", "20.0", "%", "-28.9", "pp"]
     [kappa] = [line for line in lines if line.startswith("pairs that were kept")]
     assert "80.0 %" in kappa
-    assert "This corpus holds 6 of 82,010 responses" in out
+    assert "This corpus holds 5 of 82,010 responses" in out
     assert "before the filter  after: less than 2 apart" in out
     assert "The publication contradicts itself: it speaks of 11K pairs" in out
     assert not any(line.endswith(" ") for line in lines)
@@ -512,3 +546,12 @@ def test_parts_of_released_corpora_are_parts(data: Path, tmp_path: Path) -> None
     assert found["partial"] == {"what": "dialogues", "found": 101, "published": 80_000}
     assert figures_of(found)["against the criterion", "without two utterances each"] == 0
     assert figures_of(found)["intents", "annotated utterances"] is None
+
+
+def test_the_documentation_names_every_publication_and_its_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "verification.md").read_text(encoding="utf-8")
+    for name in publication_names():
+        assert f"| `{name}` |" in text
+    [example] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(example, "verification.md", "exec"), {})
+    assert "Interval(low=" in capsys.readouterr().out

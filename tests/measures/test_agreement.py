@@ -162,6 +162,7 @@ def test_missing_values_are_no_values() -> None:
         counted([[1, None, 2], [NONE, 2, 2], [None, 3]], "ordinal").alpha()
         == counted([[1, 2], [2, 2]], "ordinal").alpha()
     )
+    assert math.isnan(krippendorff_alpha([["a", NONE], ["a", "b"]]))
     labels = np.array([["a", None, "b"], ["a", "b", "c"]], dtype=object)
     assert krippendorff_alpha(labels) == counted([["a", "a"], ["b", "c"]], "nominal").alpha()
 
@@ -206,8 +207,9 @@ def test_wrong_use_is_one_clear_error() -> None:
     for table in ([1, 2], [[0.5, 1.5]], [[-1, 3]], [[math.nan, 2]]):
         with pytest.raises(InputError, match="whole numbers"):
             fleiss_kappa(table)
-    with pytest.raises(InputError, match="expected two"):
-        krippendorff_alpha([1, 2, 3])
+    for values in ([1, 2, 3], [[1, 2], [3]], [[[1]]], 5):
+        with pytest.raises(InputError, match="expected two"):
+            krippendorff_alpha(values)  # type: ignore[arg-type]
 
 
 def test_weights_know_a_grade_that_nobody_gave() -> None:

@@ -250,7 +250,8 @@ class _Recount:
         self._rated = False
 
     def add(self, record: Record | RankingRecord) -> None:
-        # What a figure of one layer sees of a record: only the annotations of that layer, put together once.
+        # What a figure of one layer sees of a record: only the annotations of that layer, put together once. All figures of a
+        # set see what its publication's filter keeps.
         views: dict[str | None, Any] = {None: record}
         if isinstance(record, Record):
             about: Any = record.dialogue
@@ -263,7 +264,10 @@ class _Recount:
             about = record.context
             self._rated = self._rated or any(candidate.relevance is not None for candidate in record.candidates)
             if self.raters is not None:
-                self.raters.add(record)
+                kept = self.raters.add(record)
+                if kept is None:
+                    return
+                views[None] = kept
         if about.split is not None:
             self._splits.add(about.split)
         for scope, counter in (*self._everywhere, *self._by_domain.get(about.domain or "", ())):
@@ -292,12 +296,21 @@ class _Recount:
             for layer in dict.fromkeys(scope.layer for scope in scopes if scope.layer)
             if layer not in self._layers
         ]
-        if self.raters is not None and not self.raters.pairs:
-            rated = "mean ratings only" if self._rated else "no ratings"
-            lines.append(
-                f"this corpus holds {rated}, so the two raters' agreement and the dropped pairs are not recounted"
-            )
+        if self.raters is not None:
+            lines.append(self._remark_on_raters(self.raters))
         return lines
+
+    def _remark_on_raters(self, raters: RaterAgreement) -> str:
+        apart = f"rated {self._stated.gap:g} or more apart"
+        if raters.dropped:
+            return (
+                f"the {raters.dropped:,} pairs {apart} are in no figure but those of the filter, which the publication applied "
+                "before it counted"
+            )
+        if raters.pairs:
+            return f"no pair is {apart}: the filter was applied before, so what was there before it is not recounted"
+        rated = "mean ratings only" if self._rated else "no ratings"
+        return f"this corpus holds {rated}, so the two raters' agreement and the dropped pairs are not recounted"
 
 
 def _compared(figure: Figure, found: float | None) -> dict[str, Any]:

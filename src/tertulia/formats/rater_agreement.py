@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tertulia.corpus.model import RankingRecord
+from tertulia.corpus.model import Candidate, RankingRecord
 from tertulia.measures.agreement import AgreementCounter, CohenCounter, Weights
 
 __all__ = ["RaterAgreement"]
@@ -35,19 +35,32 @@ class RaterAgreement:
         self._others = 0
         self._outside = 0
 
-    def add(self, record: RankingRecord) -> None:
-        """Take the candidates of one context."""
-        for candidate in record.candidates:
-            if len(candidate.ratings) != 2:
-                self._others += bool(candidate.ratings)
-                continue
-            first, second = (rating.value for rating in sorted(candidate.ratings, key=lambda r: r.annotator))
-            if first not in self._scale or second not in self._scale:
-                self._outside += 1
-                continue
-            for stage in ("before", "after") if abs(first - second) < self._gap else ("before",):
-                self._cohen[stage].add(first, second)
-                self._alpha[stage].add((first, second))
+    def add(self, record: RankingRecord) -> RankingRecord | None:
+        """Take the candidates of one context; returns it without those that the filter drops, ``None`` if it drops all."""
+        kept = [candidate for candidate in record.candidates if self._take(candidate)]
+        if len(kept) == len(record.candidates):
+            return record
+        return RankingRecord(record.context, kept) if kept else None
+
+    def _take(self, candidate: Candidate) -> bool:
+        """Count a candidate; whether the filter keeps it: it drops only what two raters differ on."""
+        if len(candidate.ratings) != 2:
+            self._others += bool(candidate.ratings)
+            return True
+        first, second = (rating.value for rating in sorted(candidate.ratings, key=lambda r: r.annotator))
+        if first not in self._scale or second not in self._scale:
+            self._outside += 1
+            return True
+        kept = abs(first - second) < self._gap
+        for stage in ("before", "after") if kept else ("before",):
+            self._cohen[stage].add(first, second)
+            self._alpha[stage].add((first, second))
+        return kept
+
+    @property
+    def dropped(self) -> int:
+        """How many pairs the filter drops."""
+        return self.pairs - self._cohen["after"].units
 
     @property
     def pairs(self) -> int:
@@ -55,12 +68,15 @@ class RaterAgreement:
         return self._cohen["before"].units
 
     def figures(self) -> dict[str, float | None]:
-        """The measures that a publication may state; none where no candidate has two ratings."""
+        """The measures that a publication may state; none where no candidate has two ratings.
+
+        Where no pair would be dropped the filter was applied before, and nothing is known of what was there then.
+        """
         if not self.pairs:
             return {}
         before, after = self._cohen["before"], self._cohen["after"]
-        found = (before.units, before.units - after.units, _defined(before.kappa()), _defined(after.kappa()))
-        return dict(zip(self.MEASURES, found, strict=True))
+        unfiltered = (before.units, self.dropped, _defined(before.kappa())) if self.dropped else (None, None, None)
+        return dict(zip(self.MEASURES, (*unfiltered, _defined(after.kappa())), strict=True))
 
     def to_json(self) -> dict[str, Any] | None:
         """What was found before and after the filter, with 95 % bootstrap intervals; ``None`` without candidates of two ratings."""
@@ -69,7 +85,7 @@ class RaterAgreement:
         return {
             "scale": self._scale,
             "gap": self._gap,
-            "dropped": self.pairs - self._cohen["after"].units,
+            "dropped": self.dropped,
             "not_two_ratings": self._others,
             "off_the_scale": self._outside,
             **{stage: self._stage(stage) for stage in ("before", "after")},

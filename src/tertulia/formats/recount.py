@@ -1,14 +1,14 @@
 """What can be counted of a corpus to hold it against its publication: one table of measures, each a streaming counter.
 
 A counter sees the records of its scope once, in order of id, and keeps numbers only (or a set of the distinct values that it
-counts). A measure that is not defined for what was seen, such as a mean of nothing, is ``None``.
+counts, up to ``MOST_DISTINCT``). A measure that is not defined for what was seen, such as a mean of nothing, is ``None``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,7 +16,10 @@ from tertulia.corpus.model import Annotation, Candidate, RankingRecord, Record
 from tertulia.errors import ConfigurationError
 from tertulia.measures.agreement import AgreementCounter
 
-__all__ = ["CORPUS_MEASURES", "RANKING_MEASURES", "Counting", "Scope", "counter_of"]
+__all__ = ["CORPUS_MEASURES", "MOST_DISTINCT", "RANKING_MEASURES", "Counting", "Scope", "counter_of"]
+
+MOST_DISTINCT = 1_000_000
+"""Distinct values are counted up to here, far beyond what any publication states; where there are more, nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +90,40 @@ class _Ratio:
 
 
 class _Distinct:
-    def __init__(self, scope: Scope, values: Callable[[Any, Scope], Iterable[Hashable]]) -> None:
+    """How many different values there are; texts stand for themselves by 128 bits, so that long ones take no memory."""
+
+    def __init__(self, scope: Scope, values: Callable[[Any, Scope], Iterable[str | float]]) -> None:
         self._scope, self._values = scope, values
-        self._seen: set[Hashable] = set()
+        self._seen: set[bytes | float] = set()
 
     def add(self, record: Any) -> None:
-        self._seen.update(self._values(record, self._scope))
+        if len(self._seen) > MOST_DISTINCT:
+            return
+        for value in self._values(record, self._scope):
+            self._seen.add(_digest([value]) if isinstance(value, str) else value)
 
     def result(self) -> float | None:
-        return len(self._seen)
+        return len(self._seen) if len(self._seen) <= MOST_DISTINCT else None
+
+
+class _DistinctContexts(_Distinct):
+    """How many contexts have different texts."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(scope, lambda _record, _scope: ())
+
+    def add(self, record: RankingRecord) -> None:
+        if len(self._seen) <= MOST_DISTINCT:
+            self._seen.add(_digest(record.context.texts))
+
+
+def _digest(texts: Iterable[str]) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    for text in texts:
+        encoded = text.encode(errors="surrogatepass")
+        digest.update(b"%d:" % len(encoded))
+        digest.update(encoded)
+    return digest.digest()
 
 
 class _Extreme:
@@ -142,7 +170,7 @@ def _ratio(parts: Callable[[Any, Scope], tuple[int, int]]) -> _Maker:
     return lambda scope: _Ratio(scope, parts)
 
 
-def _distinct(values: Callable[[Any, Scope], Iterable[Hashable]]) -> _Maker:
+def _distinct(values: Callable[[Any, Scope], Iterable[str | float]]) -> _Maker:
     return lambda scope: _Distinct(scope, values)
 
 
@@ -259,15 +287,6 @@ def _candidate_length(record: RankingRecord, _scope: Scope) -> tuple[int, int]:
     return sum(len(candidate.text.split()) for candidate in record.candidates), len(record.candidates)
 
 
-def _prompts(record: RankingRecord, _scope: Scope) -> list[bytes]:
-    digest = hashlib.blake2b(digest_size=16)
-    for text in record.context.texts:
-        encoded = text.encode(errors="surrogatepass")
-        digest.update(b"%d:" % len(encoded))
-        digest.update(encoded)
-    return [digest.digest()]
-
-
 def _vocabulary(record: RankingRecord, _scope: Scope) -> set[str]:
     texts = [*record.context.texts, *(candidate.text for candidate in record.candidates)]
     return {word for text in texts for word in text.split()}
@@ -304,7 +323,7 @@ CORPUS_MEASURES: Mapping[str, _Maker] = {
 }
 RANKING_MEASURES: Mapping[str, _Maker] = {
     "prompts": _sum(_one),
-    "distinct prompts": _distinct(_prompts),
+    "distinct prompts": _DistinctContexts,
     "responses": _sum(_candidates),
     "fewest responses": _least(_candidates),
     "most responses": _most(_candidates),

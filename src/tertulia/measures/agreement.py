@@ -104,7 +104,8 @@ def krippendorff_alpha(values: ArrayLike, *, level: Level = "nominal") -> float:
     InputError
         The values are not two-dimensional, or not numbers where the level needs them.
     """
-    table = np.asarray(values)
+    # Lists stay as they are: an array of labels with NaN among them would hold the text "nan".
+    table = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
     if table.ndim != 2:
         raise InputError(f"values of {table.ndim} dimensions; expected two: annotators and units")
     counter = AgreementCounter(level)
