@@ -158,7 +158,7 @@ class _Reader:
 
     def _dropped(self, record: RankingRecord, file: SourceFile, line: int) -> bool:
         texts = [record.context.turns[0].text, *(candidate.text for candidate in record.candidates)]
-        return self._report.is_duplicate(texts, self._texts, self._options, file.place(line).shown)
+        return self._report.is_duplicate(texts, self._texts, self._options, f"{file.name}:{line}")
 
     def _pairs(self, file: SourceFile, lines: TextLines) -> Iterator[tuple[int, _Pair]]:
         """The pair of each line with the line's number."""
