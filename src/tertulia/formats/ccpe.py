@@ -20,6 +20,7 @@ from tertulia.corpus.exchange import NO_OPTIONS, Holds, ReadOptions, Report, See
 from tertulia.corpus.model import Annotation, Dialogue, Record, Role, Utterance, number_turns
 from tertulia.errors import InputError
 from tertulia.formats.fields import found, objects, text, whole_number
+from tertulia.formats.file_order import FileOrder
 from tertulia.formats.json_reading import json_elements
 from tertulia.formats.json_writing import NUMBER, RecordFile, is_named, kept_fields, place_in_source, written_fields
 from tertulia.formats.sources import source_files
@@ -61,12 +62,11 @@ class CcpeFormat:
         files = source_files(source, "*.json", expected="a JSON array of conversations", options=options)
         ids: set[str] = set()
         texts = SeenTexts()
-        number, last, sorted_so_far = -1, "", True
+        order = FileOrder()
         for file in files:
             for key, value, place in json_elements(file, options):
                 if isinstance(key, str):
                     raise InputError("is a JSON object; expected an array of conversations", where=file.where)
-                number += 1
                 record, findings = None, Report()
                 with report.catching(options, place):
                     parsed = _record(value, findings, place.shown)
@@ -77,11 +77,7 @@ class CcpeFormat:
                     continue
                 dialogue = record.dialogue
                 ids.add(dialogue.id)
-                # A corpus is in order of ids: from the first that comes before its predecessor the place is kept.
-                sorted_so_far = sorted_so_far and dialogue.id > last
-                last = dialogue.id
-                if not sorted_so_far:
-                    dialogue.attributes[NUMBER] = number
+                order.keep(dialogue)
                 if not report.is_duplicate(dialogue.texts, texts, options, place.shown):
                     for reason, finding in findings.noted.items():
                         report.note(reason, finding.first, finding.count)
