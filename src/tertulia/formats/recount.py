@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -17,6 +18,8 @@ from tertulia.errors import ConfigurationError
 from tertulia.measures.agreement import AgreementCounter
 
 __all__ = ["CORPUS_MEASURES", "MOST_DISTINCT", "RANKING_MEASURES", "Counting", "Scope", "counter_of"]
+
+_LINK = re.compile(r"https?://|www\.", re.IGNORECASE)
 
 MOST_DISTINCT = 1_000_000
 """Distinct values are counted up to here, far beyond what any publication states; where there are more, nothing is said."""
@@ -268,6 +271,10 @@ def _short_of_two_each(record: Record, _scope: Scope) -> int:
     return int(min(_roles(record)[role] for role in ("user", "agent")) < 2)
 
 
+def _without_link(record: Record, _scope: Scope) -> int:
+    return int(not any(u.role == "agent" and _LINK.search(u.text) for u in record.dialogue.utterances))
+
+
 def _speakers_but_two(record: Record, _scope: Scope) -> int:
     return int(len({utterance.speaker for utterance in record.dialogue.utterances}) != 2)
 
@@ -320,6 +327,7 @@ CORPUS_MEASURES: Mapping[str, _Maker] = {
     "Krippendorff's alpha": _LabelAlpha,
     "without two utterances each": _sum(_short_of_two_each),
     "without two speakers": _sum(_speakers_but_two),
+    "without a link by the agent": _sum(_without_link),
 }
 RANKING_MEASURES: Mapping[str, _Maker] = {
     "prompts": _sum(_one),
