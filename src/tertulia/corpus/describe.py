@@ -1,0 +1,32 @@
+"""The statistics of whatever collection stands at a path: a corpus or a ranking set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tertulia.artefact import read_manifest
+from tertulia.corpus.ranking_set import RANKING_SET, RankingSet
+from tertulia.corpus.statistics import corpus_statistics
+from tertulia.corpus.statistics_ranking import ranking_statistics
+from tertulia.corpus.store import KIND, Corpus
+from tertulia.corpus.text_counts import Progress
+from tertulia.errors import ArtefactError
+
+__all__ = ["collection_statistics"]
+
+
+def collection_statistics(path: str | Path, progress: Progress | None = None, *, words: str = "auto") -> dict[str, Any]:
+    """The statistics of the corpus or ranking set at ``path``, whose digests are checked first.
+
+    ``progress`` is told of dialogues or contexts; for ``words`` and errors see
+    :func:`~tertulia.corpus.statistics.corpus_statistics`.
+    """
+    kind = read_manifest(path).kind
+    if kind == KIND:
+        with Corpus(path, check_digests=True) as corpus:
+            return corpus_statistics(corpus, progress, words=words)
+    if kind == RANKING_SET:
+        with RankingSet(path, check_digests=True) as ranking:
+            return ranking_statistics(ranking, progress, words=words)
+    raise ArtefactError(f"is a {kind}; expected a corpus or a ranking set", where=path)
