@@ -7,7 +7,6 @@ one row.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,17 +19,17 @@ from typing import Any
 from tertulia.corpus.exchange import Holds, Place, ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance
 from tertulia.errors import InputError
+from tertulia.formats.dialeval_joins import Shelf, attach, labelled, translate
 from tertulia.formats.dialeval_labels import NUGGETS, QUALITIES, ROLES, SCALE
-from tertulia.formats.dialeval_translations import Translations, attach
-from tertulia.formats.dialeval_writing import DEFAULT_ANNOTATOR, PRIVATE, in_order, value_of
-from tertulia.formats.fields import attributes, found, objects, text, texts
-from tertulia.formats.file_order import FileOrder, in_file_order, refuse_attribute, run_of
+from tertulia.formats.dialeval_writing import DEFAULT_ANNOTATOR, OWN, PRIVATE, TAKEN, in_order, value_of
+from tertulia.formats.fields import found, objects, text, texts
+from tertulia.formats.file_order import FileOrder
 from tertulia.formats.json_reading import json_elements
+from tertulia.formats.json_writing import RecordFile, kept_fields, place_in_source
 from tertulia.formats.sources import SourceFile, source_files
 
 __all__ = ["DialEvalFormat"]
 
-_FIELDS = {"id", "turns", "senders", "annotations", "split"}
 _EXPECTED = "lists of dialogues such as train_data_cn.json"
 _ENGLISH = {"en", "eng", "english"}
 _SPLITS = {"train": "train", "training": "train", "dev": "dev", "valid": "dev", "validation": "dev", "test": "test"}
@@ -56,6 +55,7 @@ class DialEvalFormat:
     options: Mapping[str, str] = MappingProxyType(
         {
             "english": "the English translations: a file, folder or archive; joined by id, as attributes.english",
+            "labels": "the labels of dialogues that have none: a file such as labels_only.json; joined by id",
             "split": "the split of the dialogues that name none, such as train",
         }
     )
@@ -80,54 +80,63 @@ class DialEvalFormat:
             english = _by_language(others)[0] or others
         elif not own:
             english, own = [], english
-        with Translations() as translations:
-            for _, value, place in _dialogues(english, report, options):
+        with Shelf() as translations, Shelf() as labels:
+            for _, value, place in _dialogues(english, len(files) > 1, report, options):
                 with report.catching(options, place):
-                    _keep_translation(value, translations)
-            yield from self._joined(source, own, given, translations, report, options)
-            report.skip("translations of dialogues that are not there", None, translations.left())
+                    _put_translation(value, translations)
+            if "labels" in options.values:
+                others = source_files(options.values["labels"], "*.json", expected=_EXPECTED, options=options)
+                for _, value, place in _dialogues(others, len(others) > 1, report, options):
+                    with report.catching(options, place):
+                        _put_labels(value, labels)
+            yield from self._joined(own, len(files) > 1, translations, labels, report, options)
+            report.skip("translations of dialogues that are not there", None, translations.left)
+            report.skip("labels of dialogues that are not there", None, labels.left)
 
     def _joined(
         self,
-        source: str,
         files: list[SourceFile],
-        split: str | None,
-        translations: Translations,
+        several: bool,
+        translations: Shelf,
+        labels: Shelf,
         report: Report,
         options: ReadOptions,
     ) -> Iterator[Record]:
         order, seen, ids = FileOrder(), SeenTexts(), set[str]()
-        several = len(files) > 1
-        found_any = not several
-        for file, value, place in _dialogues(files, report, options):
-            found_any = True
+        for file, value, place in _dialogues(files, several, report, options):
             record = None
             with report.catching(options, place):
-                record, turns = _record(value, split or (_split(file) if several else None))
-                if record.dialogue.id in ids:
-                    raise InputError(f"the id {record.dialogue.id!r} stands here again; expected every id once")
+                parsed, turns = _record(value)
+                _refuse_again(parsed.dialogue.id, ids)
+                record = parsed
             if record is None:
                 continue
-            ids.add(record.dialogue.id)
+            dialogue = record.dialogue
+            if labels:
+                value = labelled(value, [turn.sender for turn in turns], labels.take(dialogue.id), report, place)
+                record, turns = _record(value)
+                dialogue = record.dialogue
+            if dialogue.split is None:
+                dialogue.split = options.values.get("split") or (_split(file) if several else None)
             _note_oddities(record, turns, value, report, place.shown)
-            translations.join(record.dialogue, value.get("annotations"), report, place)
-            has_text = any(record.dialogue.texts)
-            if has_text and report.is_duplicate(record.dialogue.texts, seen, options, place.shown):
+            if translations:
+                translate(dialogue, value.get("annotations"), translations.take(dialogue.id), report, place)
+            if any(dialogue.texts) and report.is_duplicate(dialogue.texts, seen, options, place.shown):
                 continue
-            order.keep(record.dialogue)
+            order.keep(dialogue)
             yield record
-        if not found_any:
-            raise InputError(f"holds no dialogue; expected {_EXPECTED}", where=source)
 
     def write(self, records: Iterator[Record], path: str, report: Report) -> None:
         """Write one JSON list, a dialogue a line; what the layout has no place for is counted."""
-        values = ((run_of(r.dialogue), json.dumps(value_of(r, report), ensure_ascii=False)) for r in records)
-        with Path(path).open("w", encoding="utf-8", newline="\n") as stream:
-            before = "[\n"
-            for line in in_file_order(values):
-                stream.write(before + line)
-                before = ",\n"
-            stream.write("[]\n" if before == "[\n" else "\n]\n")
+        with RecordFile(Path(path), named=False) as file:
+            for record in records:
+                file.add(value_of(record, report), number=place_in_source(record.dialogue.attributes))
+
+
+def _refuse_again(identifier: str, ids: set[str]) -> None:
+    if identifier in ids:
+        raise InputError(f"the id {identifier!r} stands here again; expected every id once")
+    ids.add(identifier)
 
 
 def _words(file: SourceFile) -> list[str]:
@@ -148,14 +157,15 @@ def _split(file: SourceFile) -> str | None:
 
 
 def _dialogues(
-    files: list[SourceFile], report: Report, options: ReadOptions
+    files: list[SourceFile], several: bool, report: Report, options: ReadOptions
 ) -> Iterator[tuple[SourceFile, dict[str, Any], Place]]:
     """The objects of each list. Of several files those that are submissions or no lists at all are passed over."""
-    several = len(files) > 1
+    passed_over = 0
     for file in files:
         for key, value, place in json_elements(file, options):
             if several and (isinstance(key, str) or (key == 0 and _is_prediction(value))):
                 report.skip("files that are no lists of dialogues", file.name)
+                passed_over += 1
                 break
             if isinstance(key, str):
                 raise InputError("holds an object; expected a list of dialogues", where=file.where)
@@ -164,6 +174,8 @@ def _dialogues(
                 item = _object(value)
             if item is not None:
                 yield file, item, place
+    if files and passed_over == len(files):
+        raise InputError("holds no dialogues", where=files[0].where, hint=f"expected {_EXPECTED}")
 
 
 def _object(value: Any) -> dict[str, Any]:
@@ -178,22 +190,27 @@ def _is_prediction(value: Any) -> bool:
     return not value.keys() & {"turns", "senders"} and bool(value.keys() & {"nugget", "quality"})
 
 
-def _keep_translation(value: dict[str, Any], translations: Translations) -> None:
-    _record(value, None)
-    kept = [(turn.sender, turn.utterances or []) for turn in _turns(value)]
-    translations.add(value["id"], kept, value.get("annotations"))
+def _put_translation(value: dict[str, Any], shelf: Shelf) -> None:
+    record, turns = _record(value)
+    said = [(turn.sender, turn.utterances or []) for turn in turns]
+    shelf.put(record.dialogue.id, {"turns": said, "annotations": value.get("annotations")})
 
 
-def _record(value: dict[str, Any], split: str | None) -> tuple[Record, list[_Turn]]:
+def _put_labels(value: dict[str, Any], shelf: Shelf) -> None:
+    record, turns = _record(value)
+    if not record.annotations:
+        raise InputError("has no annotations; expected labels")
+    senders = [turn.sender for turn in turns]
+    kept = {"senders": senders, "annotations": value["annotations"], "split": record.dialogue.split}
+    shelf.put(record.dialogue.id, kept)
+
+
+def _record(value: dict[str, Any]) -> tuple[Record, list[_Turn]]:
     identifier = text(value, "id", required=True)
     if not identifier:
         raise InputError("the id is empty; expected a text")
-    refuse_attribute(value)
-    if PRIVATE in value:
-        raise InputError(f"has a field {PRIVATE!r}, a name that is kept for what this format needs; rename it")
     turns = _turns(value)
-    others = {name: item for name, item in value.items() if name not in _FIELDS}
-    kept = attributes({"the other fields": others}, "the other fields")
+    kept = kept_fields(value, TAKEN, OWN)
     utterances: list[Utterance] = []
     starts: list[int] = []
     for number, turn in enumerate(turns):
@@ -205,9 +222,8 @@ def _record(value: dict[str, Any], split: str | None) -> tuple[Record, list[_Tur
     private: dict[str, Any] = {} if "turns" in value else {"labels_only": True}
     annotations = _annotations(value, identifier, turns, starts, private)
     if private:
-        kept = {**kept, PRIVATE: private}
-    own_split = text(value, "split")
-    dialogue = Dialogue(identifier, utterances, split=own_split or split, attributes=kept)
+        kept[PRIVATE] = private
+    dialogue = Dialogue(identifier, utterances, split=text(value, "split"), attributes=kept)
     return Record(dialogue, annotations), turns
 
 

@@ -7,7 +7,6 @@ STC-3 and DialEval take it. In a corpus a probability is the ``value`` of an ann
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,9 +21,9 @@ from tertulia.errors import InputError
 from tertulia.formats.dialeval_labels import NUGGETS, QUALITIES, ROLES, SCALE
 from tertulia.formats.dialeval_writing import senders_of, turns_of
 from tertulia.formats.fields import found, number, objects, text
-from tertulia.formats.file_order import ATTRIBUTE as FILE_ORDER
-from tertulia.formats.file_order import FileOrder, in_file_order, run_of
+from tertulia.formats.file_order import FileOrder
 from tertulia.formats.json_reading import json_elements
+from tertulia.formats.json_writing import NUMBER, RecordFile, place_in_source
 from tertulia.formats.sources import SourceFile, source_files
 
 __all__ = ["DialEvalSubmissionFormat", "Submission", "read_submission", "write_submission"]
@@ -87,7 +86,9 @@ class DialEvalSubmissionFormat:
             There are distributions of several systems, or of some dialogues only while people annotated the others.
         """
         writer = _Writer(report)
-        submissions = ((run_of(r.dialogue), s) for r in records if (s := writer.submission(r)) is not None)
+        submissions = (
+            (place_in_source(r.dialogue.attributes), s) for r in records if (s := writer.submission(r)) is not None
+        )
         _write(submissions, Path(path))
 
 
@@ -115,16 +116,13 @@ def write_submission(path: str | Path, submissions: Iterable[Submission]) -> Non
     target = Path(path)
     if target.exists():
         raise InputError("exists already", where=target)
-    _write(((0, submission) for submission in submissions), target)
+    _write(((None, submission) for submission in submissions), target)
 
 
-def _write(submissions: Iterable[tuple[int, Submission]], path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as stream:
-        before = "[\n"
-        for line in in_file_order((run, json.dumps(_value(s), ensure_ascii=False)) for run, s in submissions):
-            stream.write(before + line)
-            before = ",\n"
-        stream.write("[]\n" if before == "[\n" else "\n]\n")
+def _write(submissions: Iterable[tuple[int | None, Submission]], path: Path) -> None:
+    with RecordFile(path, named=False) as file:
+        for place, submission in submissions:
+            file.add(_value(submission), number=place)
 
 
 def _value(submission: Submission) -> dict[str, Any]:
@@ -170,12 +168,13 @@ def _submissions(file: SourceFile, report: Report, options: ReadOptions) -> Iter
             raise InputError("holds an object; expected a list of predictions", where=file.where)
         submission = None
         with report.catching(options, place):
-            submission = _parsed(value)
-            if submission.id in ids:
-                raise InputError(f"the id {submission.id!r} stands here again; expected every id once")
+            parsed = _parsed(value)
+            if parsed.id in ids:
+                raise InputError(f"the id {parsed.id!r} stands here again; expected every id once")
+            ids.add(parsed.id)
+            submission = parsed
         if submission is None:
             continue
-        ids.add(submission.id)
         sums = [sum(types.values()) for types in submission.nugget or []]
         sums += [sum(grades.values()) for grades in submission.quality.values()]
         off = sum(abs(total - 1) > _TOLERANCE for total in sums)
@@ -298,7 +297,7 @@ class _Writer:
                 ),
                 "texts of utterances": sum(bool(utterance.text) for utterance in dialogue.utterances),
                 "splits": int(dialogue.split is not None),
-                "attributes of dialogues": len(dialogue.attributes.keys() - {FILE_ORDER}),
+                "attributes of dialogues": len(dialogue.attributes.keys() - {NUMBER}),
             }
         )
         for what, count in lost.items():

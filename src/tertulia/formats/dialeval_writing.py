@@ -10,20 +10,21 @@ from typing import Any
 from tertulia.corpus.exchange import Report
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance
 from tertulia.errors import InputError
+from tertulia.formats.dialeval_joins import ENGLISH, attached
 from tertulia.formats.dialeval_labels import NUGGETS, QUALITIES, ROLES, SCALE
-from tertulia.formats.dialeval_translations import ATTRIBUTE as ENGLISH
-from tertulia.formats.dialeval_translations import attached
-from tertulia.formats.file_order import ATTRIBUTE as FILE_ORDER
-from tertulia.formats.file_order import run_of
+from tertulia.formats.json_writing import NUMBER, place_in_source, written_fields
 
-__all__ = ["DEFAULT_ANNOTATOR", "PRIVATE", "in_order", "senders_of", "turns_of", "value_of"]
+__all__ = ["DEFAULT_ANNOTATOR", "OWN", "PRIVATE", "TAKEN", "in_order", "senders_of", "turns_of", "value_of"]
 
 DEFAULT_ANNOTATOR = "annotator-{:02d}"
 """An annotator whom the file gives no name, by number from 1."""
 PRIVATE = "dialeval"
 """The attribute of a dialogue that holds what only this format needs to write the same again."""
+TAKEN = frozenset({"id", "turns", "senders", "annotations", "split"})
+"""The fields of a dialogue that the model has a place for."""
+OWN = frozenset({PRIVATE, NUMBER})
+"""The attributes of a dialogue with a meaning of their own."""
 _NUMBERED = re.compile(r"annotator-([0-9]{2,9})")
-_TAKEN = {"id", "turns", "senders", "annotations", "split", PRIVATE, FILE_ORDER}
 _MOST_EMPTY = 16_000_000
 
 
@@ -49,9 +50,12 @@ def value_of(record: Record, report: Report) -> dict[str, Any]:
     lost: Counter[str] = Counter()
     given = dialogue.attributes.get(PRIVATE)
     private = given if isinstance(given, dict) else {}
-    ours = {PRIVATE} if isinstance(given, dict) else set()
-    ours |= {FILE_ORDER} if run_of(dialogue) else set()
-    lost["attributes of dialogues whose names this format needs"] = len(dialogue.attributes.keys() & (_TAKEN - ours))
+    fields, lost["attributes of dialogues whose names are this format's own"] = written_fields(
+        dialogue.attributes, TAKEN, OWN
+    )
+    odd = [PRIVATE in dialogue.attributes and not isinstance(given, dict)]
+    odd.append(NUMBER in dialogue.attributes and place_in_source(dialogue.attributes) is None)
+    lost["attributes of dialogues whose names are this format's own"] += sum(odd)
     senders = senders_of(dialogue, report)
     turns = turns_of(dialogue.utterances, senders)
     value: dict[str, Any] = {"id": dialogue.id}
@@ -64,7 +68,7 @@ def value_of(record: Record, report: Report) -> dict[str, Any]:
         value["annotations"] = annotations
     if dialogue.split is not None:
         value["split"] = dialogue.split
-    value |= {name: dialogue.attributes[name] for name in sorted(dialogue.attributes.keys() - _TAKEN)}
+    value |= fields
     _count_losses(dialogue, turns, senders, lost)
     for what, count in lost.items():
         report.skip(f"{what}, which this format does not hold", dialogue.id, count)
