@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tertulia.corpus.columns import values_of
 from tertulia.errors import ArtefactError, InputError
 
 __all__ = ["GroupedReader", "GroupedWriter", "Layout", "Rows", "attributes_of", "footer_digest", "table_writer"]
@@ -211,7 +212,7 @@ class GroupedReader(Generic[R]):
             for name in self._layout.filled[table]:
                 if batch.column(name).null_count:
                     raise ValueError(f"a row has no {name}")
-            return list(zip(*(_values(batch.column(name)) for name in names), strict=True))
+            return list(zip(*(values_of(batch.column(name)) for name in names), strict=True))
 
     def rows(self, table: str, only: pa.Array | None = None) -> Iterator[Rows]:
         """The rows of a table, or those whose keys are in ``only``; a list of tuples a row group."""
@@ -318,22 +319,20 @@ class _Group:
     def take(self, key: str) -> Rows:
         """The rows of this record, which must come next if there are any."""
         taken: Rows = []
-        while self._ready() and self._rows[self._next][0] == key:
-            taken.append(self._rows[self._next])
-            self._next += 1
+        while self._ready():
+            rows, begin = self._rows, self._next
+            end, count = begin, len(rows)
+            while end < count and rows[end][0] == key:
+                end += 1
+            self._next = end
+            taken += rows[begin:end]
+            if end < count:
+                break
         return taken
 
     def exhausted(self) -> bool:
         """Whether all rows have been taken."""
         return not self._ready()
-
-
-def _values(column: Any) -> list[Any]:
-    """A column as Python values; a column without any value costs nothing."""
-    if column.null_count == len(column):
-        return [None] * len(column)
-    values: list[Any] = column.to_pylist()
-    return values
 
 
 def attributes_of(text: str | None) -> dict[str, Any]:

@@ -50,9 +50,9 @@ def merge_collections(
     if len(paths) < 2:
         raise UsageError("merge takes two or more")
     with ExitStack() as stack:
-        sources: list[Corpus | RankingSet] = []
-        for path in paths:
-            sources.append(stack.enter_context(open_collection(path, check_digests=True)))  # noqa: PERF401 - its type
+        sources = [open_collection(path, check_digests=True) for path in paths]
+        for source in sources:
+            stack.callback(source.close)
         for source in sources[1:]:
             if source.kind != sources[0].kind:
                 raise ArtefactError(f"is a {source.kind}, and {paths[0]} is a {sources[0].kind}", where=source.path)

@@ -93,7 +93,7 @@ def _record(row: tuple[Any, ...], others: Sequence[Rows]) -> RankingRecord:
         raise ValueError(f"it has {len(candidates)} candidates; its row says {count}")
     context = Context(
         identifier,
-        [Turn(turn["role"], turn["text"]) for turn in turns],
+        [Turn(role, text) for role, text in turns],
         dialogue_id,
         domain,
         split,
@@ -106,7 +106,7 @@ def _record(row: tuple[Any, ...], others: Sequence[Rows]) -> RankingRecord:
                 position,
                 text,
                 relevance,
-                [Rating(rating["annotator"], rating["value"]) for rating in ratings],
+                [Rating(annotator, value) for annotator, value in ratings],
                 source,
                 attributes_of(extra),
             )

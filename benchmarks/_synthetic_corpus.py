@@ -1,0 +1,133 @@
+"""A synthetic corpus of any size: words by Zipf's law from a vocabulary of made-up words, dialogues of two to fourteen utterances.
+
+Built column by column in Arrow and written as Tertulia lays a corpus out, at some 50 MB of text a second; seeded, byte for byte.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tertulia.artefact import Manifest, create
+from tertulia.corpus.grouped import footer_digest, table_writer
+from tertulia.corpus.tables import RECORDS
+
+VOCABULARY = 200_000
+BATCH = 4_000  # dialogues; their utterances are one row group of about 8 MB
+WORDS = 31  # a mean utterance: about 200 bytes
+DOMAINS = ["cooking", "cycling", "films", "gardening", "music", "sailing", "travel", "weather"]
+
+
+def words(rng: np.random.Generator) -> pa.Array:
+    """Distinct made-up words, the frequent ones short."""
+    onsets = ["b", "br", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "st", "t", "tr", "v", "w", "z", ""]
+    vowels = ["a", "e", "i", "o", "u", "ai", "ea", "ou"]
+    codas = ["", "", "n", "r", "s", "t", "l", "nd"]
+    found: dict[str, None] = {}
+    while len(found) < VOCABULARY:
+        syllables = 1 + min(3, len(found) * 4 // VOCABULARY + int(rng.integers(0, 2)))
+        parts = [
+            onsets[rng.integers(len(onsets))] + vowels[rng.integers(len(vowels))] + codas[rng.integers(len(codas))]
+            for _ in range(syllables)
+        ]
+        found["".join(parts)] = None
+    return pa.array(list(found), pa.large_string())
+
+
+def batches(size: int, seed: int) -> Iterator[tuple[dict[str, pa.Table], int]]:
+    """The three tables batch by batch, with the bytes of text in each, until there are ``size`` bytes."""
+    rng = np.random.default_rng(seed)
+    vocabulary = words(rng)
+    weights = 1 / (np.arange(VOCABULARY) + 2.7) ** 1.05
+    cumulative = np.cumsum(weights / weights.sum())
+    done = number = 0
+    while done < size:
+        tables = _batch(rng, vocabulary, cumulative, number)
+        count = int(pc.sum(pc.binary_length(tables["utterances"].column("text"))).as_py())
+        yield tables, count
+        done += count
+        number += BATCH
+
+
+def _batch(rng: np.random.Generator, vocabulary: pa.Array, cumulative: np.ndarray, number: int) -> dict[str, pa.Table]:
+    ids = pa.array([f"s{index:09d}" for index in range(number, number + BATCH)], pa.string())
+    sizes = rng.integers(2, 15, BATCH)
+    owner = np.repeat(np.arange(BATCH), sizes)
+    position = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    lengths = 1 + rng.geometric(1 / WORDS, len(owner))
+    drawn = np.searchsorted(cumulative, rng.random(int(lengths.sum()))).clip(0, VOCABULARY - 1)
+    tokens = pc.take(vocabulary, pa.array(drawn, pa.int32()))
+    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int64())
+    texts = pc.binary_join(pa.LargeListArray.from_arrays(offsets, tokens), pa.scalar(" ", pa.large_string()))
+    people = rng.integers(0, 2_000_000, (BATCH, 2))[owner, position % 2]
+    started = 1_500_000_000_000_000 + (number + np.arange(BATCH)) * 30_000_000
+    sent = started[owner] + position * 20_000_000
+    schemas = RECORDS.schemas
+    empty = "{}"
+    dialogues = [
+        ids,
+        pa.array([DOMAINS[which] for which in rng.integers(0, len(DOMAINS), BATCH)], pa.string()),
+        pa.nulls(BATCH, pa.string()),
+        pa.nulls(BATCH, pa.string()),
+        pa.array(started, schemas["dialogues"].field("started_at").type),
+        pa.array(sizes, pa.int32()),
+        pa.array([empty] * BATCH, pa.string()),
+    ]
+    utterances = [
+        ids.take(pa.array(owner)),
+        pa.array(position, pa.int32()),
+        pa.array(position, pa.int32()),
+        pa.array([f"p{person:07d}" for person in people], pa.string()),
+        pa.array(["user", "agent"], pa.string()).take(pa.array(position % 2)),
+        texts.cast(pa.string()),
+        pa.array(sent, schemas["utterances"].field("sent_at").type),
+        pa.nulls(len(owner), pa.string()),
+        pa.array([empty] * len(owner), pa.string()),
+    ]
+    rated = np.repeat(np.flatnonzero(rng.random(BATCH) < 0.05), 3)
+    grades = (rng.integers(1, 6, len(rated) // 3).repeat(3) + rng.integers(0, 2, len(rated))).clip(1, 5)
+    annotations = [
+        ids.take(pa.array(rated)),
+        pa.nulls(len(rated), pa.int32()),
+        pa.nulls(len(rated), pa.int32()),
+        pa.nulls(len(rated), pa.int32()),
+        pa.array(["rating"] * len(rated), pa.string()),
+        pa.array([f"rater{n % 3}" for n in range(len(rated))], pa.string()),
+        pa.nulls(len(rated), pa.string()),
+        pa.array(grades.astype(float), pa.float64()),
+        pa.array([empty] * len(rated), pa.string()),
+    ]
+    columns = {"dialogues": dialogues, "utterances": utterances, "annotations": annotations}
+    return {table: pa.Table.from_arrays(columns[table], schema=schemas[table]) for table in columns}
+
+
+def write(path: Path, size: int, seed: int = 0) -> dict[str, int]:
+    """Write a corpus of about ``size`` bytes of text, and say on stderr how it goes; its counts."""
+    counts = {"dialogues": 0, "utterances": 0, "annotations": 0}
+    began, done, said = time.monotonic(), 0, 0.0
+    manifest = Manifest("corpus", command=["benchmarks/_synthetic_corpus.py"], options={"bytes": size}, seed=seed)
+    with create(path, manifest, overwrite=True) as draft:
+        writers = {table: table_writer(RECORDS, table, draft.directory) for table in RECORDS.tables}
+        for tables, count in batches(size, seed):
+            for table, rows in tables.items():
+                writers[table].write_table(rows, row_group_size=max(1, len(rows)))
+                counts[table] += len(rows)
+            done += count
+            if time.monotonic() - said > 10:
+                said = time.monotonic()
+                rate = done / (said - began)
+                print(f"writing: {done / 1e9:.2f} of {size / 1e9:.2f} GB, {rate / 1e6:.0f} MB/s", file=sys.stderr)
+        for writer in writers.values():
+            writer.close()
+        draft.manifest.counts = counts
+        draft.manifest.details = {
+            "text_bytes": done,
+            "footers": {t: footer_digest(draft.directory / f"{t}.parquet") for t in RECORDS.tables},
+        }
+    return counts
