@@ -51,7 +51,7 @@ def own(site: Site, tmp_path: Path) -> Path:
         about = "five hundred letters"
         licence = "CC-BY-4.0"
         asks = "Name the office."
-        next = "tertulia corpus import jsonl {{folder}} -o letters"
+        next = "tertulia corpus import jsonl {{folder}} -o {{output}}"
         base = "{site.address}/"
         files = [
           {{ name = "one.txt", bytes = {len(ONE)}, sha256 = "{hashlib.sha256(ONE).hexdigest()}" }},

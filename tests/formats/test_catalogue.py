@@ -78,6 +78,7 @@ def test_names_of_a_kind() -> None:
     assert movie.next_command(Path("my dir")) == (
         "tertulia corpus import convokit 'my dir/movie-corpus.zip' -o movie-corpus"
     )
+    assert str(movie.next_command(Path("movie-corpus"))).endswith(" -o movie-corpus-corpus")
     ends = {
         "convokit/supreme-2019": "supreme-corpus/supreme-2019.zip",
         "convokit/supreme-corpus": "supreme-corpus/supreme-corpus.zip",

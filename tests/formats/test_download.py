@@ -3,6 +3,8 @@
 import hashlib
 import random
 import shutil
+import ssl
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 
 from tertulia import __version__
 from tertulia.errors import ArtefactError, InputError
+from tertulia.formats import download
 from tertulia.formats.catalogue import RemoteFile
 from tertulia.formats.download import Downloader, DownloadOptions, Received, digests_of, next_address
 
@@ -529,6 +532,50 @@ def test_redirects_stay_encrypted() -> None:
     assert next_address("https://a.example/", "//b.example/z") == "https://b.example/z"
     with pytest.raises(InputError, match="from https to plain http"):
         next_address("https://a.example/", "http://a.example/z")
+
+
+# -- encryption -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A key and the certificate that this machine gives itself."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    path = tmp_path_factory.mktemp("tls") / "both.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(path), "-out", str(path.with_name("cert.pem"))]
+    subprocess.run(command, check=True, capture_output=True)
+    with path.open("ab") as file:
+        file.write(path.with_name("cert.pem").read_bytes())
+    return path
+
+
+@pytest.fixture
+def secure(certificate: Path) -> Iterator[Site]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with serving(context) as site:
+        yield site
+
+
+def test_a_server_that_cannot_prove_who_it_is(secure: Site, fetch: Fetcher) -> None:
+    message = refused(fetch, secure.put("/c", serve(BODY)))
+    assert "cannot prove who it is" in message
+    assert secure.requests == []
+    assert fetch.said == [], "trying again would not help"
+
+
+def test_what_began_encrypted_stays_so(
+    secure: Site, site: Site, fetch: Fetcher, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trusting = ssl.create_default_context(cafile=str(certificate.with_name("cert.pem")))
+    monkeypatch.setattr(download, "_trusted", lambda: trusting)
+    plain = site.put("/c", serve(BODY))
+    assert "redirects from https to plain http" in refused(fetch, secure.put("/c", answer(302, Location=plain)))
+    assert site.requests == []
+    fetch(site.put("/d", answer(302, Location=secure.put("/d", serve(BODY)))))
+    assert fetch.has(BODY)
 
 
 # -- several addresses ------------------------------------------------------------------------------------------------

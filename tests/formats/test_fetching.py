@@ -239,6 +239,7 @@ def test_a_folder_of_somebody_elses_is_left_alone(site: Site, tmp_path: Path, ov
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("x")
     (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to("nothing")
     run(replace(what, name="other"), tmp_path / "other")
     site.requests.clear()
     for folder, said in (
@@ -246,6 +247,7 @@ def test_a_folder_of_somebody_elses_is_left_alone(site: Site, tmp_path: Path, ov
         ("file", "is a file; expected the path of a folder"),
         ("other", "holds other, and letters is to be fetched"),
         ("file/below", "cannot be"),
+        ("link", "is a link to nothing"),
     ):
         with pytest.raises(ArtefactError, match=said):
             run(what, tmp_path / folder, overwrite=overwrite)

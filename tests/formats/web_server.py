@@ -1,6 +1,7 @@
 """A real HTTP server on this machine that does what servers do, the bad things too, in an order that a test sets."""
 
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -67,11 +68,14 @@ class Site:
 
 
 @contextmanager
-def serving() -> Iterator[Site]:
+def serving(security: ssl.SSLContext | None = None) -> Iterator[Site]:
+    """A site while the block lasts; encrypted where there is a context for it."""
     site = Site()
     handler = type("Handler", (_Handler,), {"site": site})
     server = _Server(("127.0.0.1", 0), handler)
-    site.address = f"http://127.0.0.1:{server.server_port}"
+    if security is not None:
+        server.socket = security.wrap_socket(server.socket, server_side=True)
+    site.address = f"http{'' if security is None else 's'}://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

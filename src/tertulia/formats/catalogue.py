@@ -89,15 +89,18 @@ class Entry:
         """The command to go on with once the corpus lies in ``folder``."""
         if self.next is None:
             return None
-        first = folder / self.files[0].name if self.files else folder
-        return self.next.replace("{folder}", shlex.quote(str(folder))).replace("{file}", shlex.quote(str(first)))
+        output = Path(PurePosixPath(self.name).name)
+        if output.absolute() == folder.absolute():
+            output = output.with_name(f"{output.name}-corpus")
+        values = {"folder": folder, "file": folder / self.files[0].name if self.files else folder, "output": output}
+        return re.sub(r"\{(folder|file|output)\}", lambda match: shlex.quote(str(values[match[1]])), self.next)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A form of names, with placeholders in capitals, and where the files of such a name are.
 
-    The first of ``names`` that a name fits binds the placeholders; ``{name}`` in texts is what follows its first slash. Of
+    The first of ``names`` that a name fits binds the placeholders; ``{name}`` in the title is what follows its first slash. Of
     ``addresses``, ``listings`` and ``wanted`` those count
     whose placeholders are all bound; ``urls`` has the addresses and ``licences`` the licences of names that are exceptions.
     """
@@ -120,9 +123,7 @@ class Rule:
         files = () if listing else (RemoteFile(_last_part(urls[0]), (urls[0],)),)
         texts: dict[str, Any] = {key: self.fields.get(key) for key in ("homepage", "note", "next")}
         texts |= {key: self.fields[key] for key in ("title", "licence", "asks", "citation")}
-        for key in ("title", "next"):
-            if texts[key] is not None:
-                texts[key] = texts[key].replace("{name}", name.partition("/")[2])
+        texts["title"] = texts["title"].replace("{name}", name.partition("/")[2])
         texts["licence"] = self.licences.get(name, texts["licence"])
         wanted = tuple(_filled(self.wanted, bound)) if listing else ()
         return Entry(name=name, about="", files=files, listing=listing, wanted=wanted, **texts)

@@ -219,6 +219,8 @@ class _Progress:
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Make the folder, and keep other fetches out of it."""
+    if folder.is_symlink() and not folder.exists():
+        raise ArtefactError("is a link to nothing; expected the path of a folder", where=folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
