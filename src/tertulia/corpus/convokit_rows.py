@@ -38,7 +38,9 @@ class Row:
 
 def own_of(meta: Mapping[str, Any], *, of_conversation: bool = False) -> dict[str, Any] | None:
     """What we have put into metadata; somebody else's value under the same key is not ours."""
-    own = meta.get(OWN)
+    if OWN not in meta:
+        return None
+    own = meta[OWN]
     known = _OWN_OF_CONVERSATION if of_conversation else _OWN_OF_UTTERANCE
     return own if isinstance(own, dict) and own.keys() <= known else None
 
@@ -104,8 +106,10 @@ def _order_key(timestamp: Any) -> float | None:
 
 
 def _given_positions(rows: Sequence[Row]) -> list[int] | None:
+    if not rows or OWN not in rows[0].meta:
+        return None
     positions = [own.get("position") if (own := own_of(row.meta)) else None for row in rows]
-    if not rows or any(not isinstance(position, int) for position in positions):
+    if any(not isinstance(position, int) for position in positions):
         return None
     order = sorted(range(len(rows)), key=lambda index: positions[index] or 0)
     return order if [positions[index] for index in order] == list(range(len(rows))) else None

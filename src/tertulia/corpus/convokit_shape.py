@@ -79,7 +79,9 @@ def _utterance(row: Row, position: int, turn: int, previous: str | None, convers
         _set_apart(attributes, kit)
     if row.reply_to != previous:
         attributes[_REPLY] = row.reply_to
-    if row.timestamp is not None and not _same(timestamp_of(sent_at), row.timestamp):
+    # Of a time, a whole number is always what is written again.
+    is_spelled_so = type(row.timestamp) is int and sent_at is not None
+    if row.timestamp is not None and not is_spelled_so and not _same(timestamp_of(sent_at), row.timestamp):
         kit["timestamp"] = row.timestamp
     if kit:
         attributes[KIT] = kit
@@ -296,6 +298,6 @@ def _note(note: Annotation, *, with_position: bool) -> dict[str, Any]:
 
 def _same(one: Any, other: Any) -> bool:
     """Whether two JSON values are written alike: 1, 1.0 and true are not the same."""
-    if isinstance(one, dict) and isinstance(other, dict) and not one and not other:
-        return True
+    if type(one) is type(other) and (isinstance(one, int | str) or not one):
+        return bool(one == other)
     return canonical_json(one) == canonical_json(other)

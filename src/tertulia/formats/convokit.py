@@ -19,7 +19,7 @@ from tertulia.corpus.convokit_shape import Conversation, annotations_of, convers
 from tertulia.corpus.exchange import NO_OPTIONS, Holds, Place, ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Annotation, Dialogue, Record
 from tertulia.errors import InputError
-from tertulia.formats.fields import attributes, found, text
+from tertulia.formats.fields import attributes, found, number, text
 from tertulia.formats.json_reading import json_elements, json_lines
 from tertulia.formats.jsonl import record_from_json
 from tertulia.formats.sources import SourceFile, source_files
@@ -259,11 +259,12 @@ def _checked(item: dict[str, Any], report: Report, place: Place) -> _Checked:
         said = ""
     reply = _identifier(item, "reply_to" if "reply_to" in item else "reply-to", report, place)
     timestamp = item.get("timestamp")
-    if timestamp is not None:
-        if isinstance(timestamp, bool) or not isinstance(timestamp, int | float | str):
+    if timestamp is not None and type(timestamp) is not int:
+        if isinstance(timestamp, bool) or not isinstance(timestamp, float | str):
             raise InputError(f"timestamp holds {found(timestamp)}; expected a number or a text")
-        attributes({"timestamp": {"": timestamp}}, "timestamp")
-    meta = {} if item.get("meta") is None else attributes(item, "meta")
+        timestamp = text(item, "timestamp") if isinstance(timestamp, str) else number(item, "timestamp", None)
+    meta = item.get("meta")
+    meta = {} if meta is None else meta if _is_plain(meta) else attributes(item, "meta")
     if not item.keys() <= _FIELDS:
         report.skip("fields that ConvoKit does not have", place.shown, len(item.keys() - _FIELDS))
     if isinstance(item.get("vectors"), list):
@@ -271,9 +272,24 @@ def _checked(item: dict[str, Any], report: Report, place: Place) -> _Checked:
     return identifier, speaker, said, reply, timestamp, meta
 
 
+def _is_plain(meta: Any) -> bool:
+    """Whether metadata is so simple that a corpus can surely keep it: most is, and this is quick."""
+    return (
+        type(meta) is dict
+        and all(
+            kind is int or kind is bool or value is None or (kind is str and value.isascii())
+            for value in meta.values()
+            for kind in (type(value),)
+        )
+        and all(map(str.isascii, meta))
+    )
+
+
 def _identifier(item: dict[str, Any], name: str, report: Report, place: Place) -> str | None:
     """A text, or a number, which then becomes one."""
     value = item.get(name)
+    if value is None or (type(value) is str and value.isascii()):
+        return value
     if isinstance(value, int) and not isinstance(value, bool):
         report.note("ids that are numbers, taken as texts", place.shown)
         return str(value)
@@ -315,22 +331,24 @@ def _gather(
                     raise InputError(f"the conversation {identifier!r} stands here again; expected every id once")
                 conversation.meta, has_meta, place = payload[0], True, here
             continue
-        for number, (*fields, at) in enumerate(payload[0]):
-            here = files.utterances.place(at)
-            place = here if number == 0 and not conversation.rows else place
-            with report.catching(options, here):
-                if fields[0] in ids:
-                    raise InputError(
-                        f"the utterance {fields[0]!r} stands here again in its conversation; expected every id once"
-                    )
-                characters += len(fields[2])
-                if len(conversation.rows) >= _MOST_UTTERANCES or characters > _MOST_CHARACTERS:
+        for own_id, speaker, said, reply, timestamp, meta, at in payload[0]:
+            if not conversation.rows:
+                place = files.utterances.place(at)
+            characters += len(said)
+            is_too_much = len(conversation.rows) >= _MOST_UTTERANCES or characters > _MOST_CHARACTERS
+            if own_id in ids or is_too_much:
+                with report.catching(options, files.utterances.place(at)):
+                    if own_id in ids:
+                        raise InputError(
+                            f"the utterance {own_id!r} stands here again in its conversation; expected every id once"
+                        )
                     raise InputError(
                         f"the conversation {identifier!r} has more than {_MOST_UTTERANCES:,} utterances or "
                         f"{_MOST_CHARACTERS:,} characters"
                     )
-                ids.add(fields[0])
-                conversation.rows.append(Row(*fields))
+                continue
+            ids.add(own_id)
+            conversation.rows.append(Row(own_id, speaker, said, reply, timestamp, meta))
     order = reading_order(conversation.rows)
     conversation.rows = [conversation.rows[index] for index in order]
     return conversation, place or files.utterances.place(1)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import marshal
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from itertools import groupby
+from operator import itemgetter
 from types import TracebackType
 from typing import Any
 
@@ -26,13 +27,15 @@ class _Spill:
     _schema = ""
 
     def __init__(self) -> None:
-        with _explained():
+        try:
             self._database = sqlite3.connect("", isolation_level=None)
             # What a killed process has left is nobody's, so nothing has to be kept safe.
             for setting in ("journal_mode=OFF", "synchronous=OFF", "temp_store=FILE", f"cache_size=-{_CACHE_KIB}"):
                 self._database.execute(f"PRAGMA {setting}")
             self._database.execute(self._schema)
             self._database.execute("BEGIN")
+        except sqlite3.Error as error:
+            raise _full(error) from None
 
     def __enter__(self) -> Any:
         return self
@@ -53,28 +56,23 @@ class SpilledRows(_Spill):
 
     def add(self, key: str, row: Any) -> None:
         """Take a row."""
-        with _explained():
+        try:
             self._database.execute("INSERT INTO rows (key, row) VALUES (?, ?)", (key.encode(), marshal.dumps(row)))
+        except sqlite3.Error as error:
+            raise _full(error) from None
 
     def groups(self) -> Iterator[tuple[str, Iterator[Any]]]:
-        """Each key with its rows, which have to be taken before the next key is."""
-        with _explained():
-            rows = self._database.execute("SELECT key, row FROM rows ORDER BY key, number")
-            pending = rows.fetchone()
+        """Each key with its rows; those that have not been taken when the next key is asked for are passed over."""
+        for key, rows in groupby(self._ordered(), key=itemgetter(0)):
+            yield key.decode(), (marshal.loads(row) for _, row in rows)  # noqa: S302 - this process has written it
 
-        def of_one(key: bytes) -> Iterator[Any]:
-            nonlocal pending
-            while pending is not None and pending[0] == key:
-                yield marshal.loads(pending[1])  # noqa: S302 - this process wrote it a moment ago
-                with _explained():
-                    pending = rows.fetchone()
-
-        while pending is not None:
-            key = pending[0]
-            group = of_one(key)
-            yield key.decode(), group
-            for _ in group:
-                pass
+    def _ordered(self) -> Iterator[tuple[bytes, bytes]]:
+        try:
+            # Not "yield from": that would close the cursor of a database that is closed when nobody wants the rest.
+            for row in self._database.execute("SELECT key, row FROM rows ORDER BY key, number"):  # noqa: UP028
+                yield row
+        except sqlite3.Error as error:
+            raise _full(error) from None
 
 
 class SpilledTexts(_Spill):
@@ -84,28 +82,30 @@ class SpilledTexts(_Spill):
 
     def add(self, key: str, value: str = "") -> bool:
         """Remember the value of a key; false, and nothing changes, where the key has one."""
-        with _explained():
+        try:
             cursor = self._database.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key.encode(), value))
+        except sqlite3.Error as error:
+            raise _full(error) from None
         return cursor.rowcount == 1
 
     def get(self, key: str) -> str | None:
         """The value of a key."""
-        with _explained():
+        try:
             row = self._database.execute("SELECT value FROM texts WHERE key = ?", (key.encode(),)).fetchone()
+        except sqlite3.Error as error:
+            raise _full(error) from None
         return None if row is None else str(row[0])
 
     def items(self) -> Iterator[tuple[str, str]]:
         """All keys with their values, in order of key by code points."""
-        with _explained():
+        try:
             for key, value in self._database.execute("SELECT key, value FROM texts ORDER BY key"):
                 yield key.decode(), value
+        except sqlite3.Error as error:
+            raise _full(error) from None
 
 
-@contextmanager
-def _explained() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise InputError(
-            f"what has to wait on disk cannot be kept there: {error}", hint="TMPDIR names a folder with more room"
-        ) from None
+def _full(error: sqlite3.Error) -> InputError:
+    return InputError(
+        f"what has to wait on disk cannot be kept there: {error}", hint="TMPDIR names a folder with more room"
+    )
