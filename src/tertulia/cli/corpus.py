@@ -9,9 +9,10 @@ import typer
 
 from tertulia.cli.corpus_parts import merge, sample, split
 from tertulia.cli.corpus_show import show
+from tertulia.cli.corpus_verify import verify
 from tertulia.cli.findings import print_findings
 from tertulia.cli.output import number, print_json, progress, remark, table
-from tertulia.errors import UsageError
+from tertulia.errors import ConfigurationError, UsageError
 
 __all__ = ["app"]
 
@@ -96,26 +97,51 @@ def export(
     from tertulia.formats.importing import export_corpus
 
     report = Report()
-    with progress("writing", unit="dialogues") as advance:
+    with progress("writing", unit="records") as advance:
         count = export_corpus(format_, corpus, output, report, overwrite=overwrite, progress=advance)
     if json_:
         print_json({"output": str(output), "dialogues": count, "report": report.to_json()})
         return
-    print(f"{output}: {number(count)} dialogues")
+    print(f"{output}: {number(count)} {'contexts' if _holds(format_) == 'ranking-set' else 'dialogues'}")
     print_findings(report)
 
 
 @app.command("formats", epilog="Example: tertulia corpus formats")
 def formats(json_: _Json = False) -> None:
-    """List the formats that can be imported and exported."""
+    """List the formats that can be imported and exported, with the options that only they have."""
     from tertulia.formats.registry import FORMATS
 
-    parts = [FORMATS.get(name) for name in FORMATS.names()]
+    found = {name: _described(name) for name in FORMATS.names()}
     if json_:
-        print_json({part.name: {"summary": part.summary, "writes": part.writes} for part in parts})
+        print_json(found)
         return
-    rows = [[part.name, "read, write" if part.writes else "read", part.summary] for part in parts]
-    print(table(["format", "can", "what it is"], rows))
+    rows = [
+        [name, "read, write" if part["writes"] else "read", part["holds"], part["summary"]]
+        for name, part in found.items()
+    ]
+    print(table(["format", "can", "holds", "what it is"], rows))
+    own = [(name, option, text) for name, part in found.items() for option, text in part["options"].items()]
+    if own:
+        print("\nOptions that only they have (--option NAME=VALUE):\n")
+        print(table(["format", "option", "what it does"], [list(row) for row in own]))
+
+
+def _holds(name: str) -> str:
+    return str(_described(name)["holds"])
+
+
+def _described(name: str) -> dict[str, Any]:
+    """What a format says of itself; one of another package that cannot be loaded hides no other."""
+    from tertulia.formats.registry import FORMATS
+
+    try:
+        part = FORMATS.get(name)
+    except ConfigurationError as error:
+        return {"summary": error.message, "writes": False, "holds": "–", "options": {}}
+    holds, options = getattr(part, "holds", "corpus"), dict(getattr(part, "options", {}))
+    if getattr(part, "takes_columns", False):
+        options["--columns"] = "which column of the file is what: --columns prompt=query,response=reply"
+    return {"summary": part.summary, "writes": part.writes, "holds": holds, "options": options}
 
 
 app.command("split", epilog="Example: tertulia corpus split sd -o sd-split --fractions train=0.8,dev=0.1,test=0.1")(
@@ -123,6 +149,7 @@ app.command("split", epilog="Example: tertulia corpus split sd -o sd-split --fra
 )
 app.command("merge", epilog="Example: tertulia corpus merge films music -o both")(merge)
 app.command("sample", epilog="Example: tertulia corpus sample sd -n 100 -o some")(sample)
+app.command("verify", epilog="Example: tertulia corpus verify sd")(verify)
 app.command("show", epilog="Example: tertulia corpus show sd 30MVJZJNHN7S6ZBS927OOZDGGV7J9I")(show)
 
 
@@ -142,40 +169,3 @@ def stats(corpus: _Corpus, json_: _Json = False) -> None:
     for name, what in (("domains", "dialogues"), ("splits", "dialogues"), ("layers", "annotations")):
         if found[name]:
             print(f"\n{table([name, what], [[key, number(n)] for key, n in found[name].items()], right={1})}")
-
-
-@app.command("verify", epilog="Example: tertulia corpus verify sd")
-def verify(corpus: _Corpus, json_: _Json = False) -> None:
-    """Check the files, and recount what the publication states. Prints published, found and difference."""
-    from tertulia.corpus.store import Corpus
-    from tertulia.formats.publication import verify_corpus
-
-    with Corpus(corpus, check_digests=True) as opened, progress("recounting", unit="dialogues") as advance:
-        found = verify_corpus(opened, advance)
-    if json_:
-        print_json(found)
-        return
-    print(f"{corpus}: every file is as its manifest says")
-    if not found["figures"]:
-        print("No publication is known for its format, so there is nothing to recount.")
-        return
-    print(f"\n{found['publication']}\n")
-    rows = [
-        [f["what"], f["measure"], f["printed"] or number(f["published"]), number(f["found"]), _difference(f)]
-        for f in found["figures"]
-    ]
-    print(table(["what", "measure", "published", "found", "difference"], rows, right={2, 3, 4}))
-    exact = sum(f["difference"] == 0 for f in found["figures"])
-    print(
-        f"\n{exact} of {len(rows)} figures are met exactly; of the {found['topics']} topics {found['topics_met']} in both "
-        "conversations and turns."
-    )
-    for line in found["misprints"]:
-        print(f"A misprint: {line}.")
-    for line in found["contradictions"]:
-        print(f"The publication contradicts itself: {line}.")
-
-
-def _difference(figure: dict[str, Any]) -> str:
-    difference = figure["difference"]
-    return "–" if difference is None else ("0" if difference == 0 else f"{difference:+,}")

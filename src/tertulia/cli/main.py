@@ -10,6 +10,7 @@ import typer
 
 from tertulia import __version__
 from tertulia.cli import bot, corpus, talk
+from tertulia.cli.fetch import fetch
 from tertulia.cli.output import complain, prepare_streams
 from tertulia.errors import TertuliaError, UsageError
 
@@ -47,6 +48,7 @@ def _root(
 
 
 talk.register(app)
+app.command("fetch", epilog="Example: tertulia fetch self-dialogue -o downloads/self-dialogue")(fetch)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(bot.app, name="bot")
 

@@ -12,7 +12,18 @@ FORMATS: Registry[Format] = Registry(
     group="tertulia.formats",
     shipped={
         "self-dialogue": "tertulia.formats.self_dialogue:SelfDialogueFormat",
+        "ccpe": "tertulia.formats.ccpe:CcpeFormat",
+        "chat-jsonl": "tertulia.formats.chat_jsonl:ChatJsonLinesFormat",
+        "convokit": "tertulia.formats.convokit:ConvoKitFormat",
+        "dialeval": "tertulia.formats.dialeval:DialEvalFormat",
+        "dialeval-submission": "tertulia.formats.dialeval_submission:DialEvalSubmissionFormat",
+        "dstc9": "tertulia.formats.dstc9:Dstc9Format",
         "jsonl": "tertulia.formats.jsonl:JsonLinesFormat",
+        "mantis": "tertulia.formats.mantis:MantisFormat",
+        "ranking-tsv": "tertulia.formats.ranking_tsv:RankingTsvFormat",
+        "rated-tsv": "tertulia.formats.rated_tsv:RatedTsvFormat",
+        "usr": "tertulia.formats.usr:UsrFormat",
+        "xiaomi": "tertulia.formats.xiaomi:XiaomiFormat",
         "log": "tertulia.log.format:LogFormat",
     },
 )
