@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tertulia.corpus.model import Candidate, Context, RankingRecord, Rating, Turn
 from tertulia.errors import ConfigurationError, InputError
-from tertulia.formats import quoted_rows
+from tertulia.formats import quoted_rows, ranking_tsv
 from tertulia.formats.ranking_tsv import RankingTsvFormat, alternating
 
 from . import mutate
@@ -136,8 +136,8 @@ def test_a_malformed_row_keeps_the_lookup_in_step(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("1\n", "has 1 of the cells; expected"),
-        ("1\talone\n", "has 2 of the cells; expected"),
+        ("1\n", "has 1 cell; expected at least 3"),
+        ("1\talone\n", "has 2 cells; expected at least 3"),
         ("\ta\tb\n", 'the label holds ""'),
         ("nan\ta\tb\n", 'the label holds "nan"'),
         ("1e400\ta\tb\n", 'the label holds "1e400"'),
@@ -327,6 +327,16 @@ def test_what_is_not_there(tmp_path: Path) -> None:
         put(tmp_path / name, lines(ROWS))
     with pytest.raises(InputError, match="holds 2 sets, and the option lookup names the file of one"):
         read(FORMAT, tmp_path, values={"lookup": str(tmp_path / "data_lookup.txt")})
+
+
+def test_a_context_too_large_for_the_memory_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking_tsv, "_MOST_CANDIDATES", 3)
+    path = put(tmp_path / "data.tsv", "1\ta\tb\n" * 4)
+    with pytest.raises(InputError, match=r"data\.tsv:4: the context of line 1 has more than 3 candidates"):
+        read(FORMAT, path)
+    monkeypatch.setattr(ranking_tsv, "_MOST_CHARACTERS", 6)
+    with pytest.raises(InputError, match="or 6 characters"):
+        read(FORMAT, put(tmp_path / "data.tsv", "1\ta\tbbb\n" * 2))
 
 
 def test_an_unclosed_cell_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

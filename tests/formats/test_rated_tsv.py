@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tertulia.corpus.model import Candidate, Context, RankingRecord, Rating, Turn
 from tertulia.errors import ConfigurationError, InputError
-from tertulia.formats import gathering
+from tertulia.formats import gathering, rated_columns, rated_tsv
 from tertulia.formats import lines as lines_module
 from tertulia.formats.gathering import gathered
 from tertulia.formats.rated_tsv import RatedTsvFormat
@@ -83,7 +83,7 @@ def test_lines_go_out_as_they_came_in(tmp_path: Path, text: str) -> None:
 
 def test_prompts_alone(tmp_path: Path) -> None:
     path = put(tmp_path / "prompts.txt", "\ufeffwhere to\nwhere to\nwhat for\nwhere to")
-    with pytest.raises(InputError, match=r"prompts\.txt:1: has 1 cell; expected prompt, .*--option fields"):
+    with pytest.raises(InputError, match=r"prompts\.txt:1: has 1 cell; expected prompt, .*--option fields=prompt"):
         read(FORMAT, path)
     found, _ = read(FORMAT, path, values={"fields": "prompt"})
     assert [(r.context.texts, len(r.candidates)) for r in found] == [
@@ -412,14 +412,30 @@ def test_values_are_gathered_by_key(pairs: list[tuple[str, int]]) -> None:
     expected: dict[str, list[int]] = {}
     for key, value in pairs:
         expected.setdefault(key, []).append(value)
-    assert list(gathered(iter(pairs))) == list(expected.values())
+    assert list(gathered(iter(pairs), where="here")) == list(expected.values())
 
 
 def test_gathering_spills_to_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gathering, "_CACHE_KIB", 64)
     pairs = ((f"key {n % 7}", [n, "x" * 1_000]) for n in range(3_000))
-    groups = [[value[0] for value in values] for values in gathered(pairs)]
+    groups = [[value[0] for value in values] for values in gathered(pairs, where="here")]
     assert groups == [list(range(first, 3_000, 7)) for first in range(7)]
+
+
+def test_a_prompt_with_more_responses_than_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put(tmp_path / "data.tsv", "a\tbcd\t3.0\n" * 4)
+    columns = {"prompt": "a", "response": "bcd"}
+    monkeypatch.setattr(rated_tsv, "_MOST_CANDIDATES", 3)
+    monkeypatch.setattr(rated_columns, "_MOST_CANDIDATES", 2)
+    for options in ({}, {"values": {"group": "all"}}, {"columns": columns}):
+        with pytest.raises(InputError, match=r"data\.tsv:\d: a (prompt|context) has more than \d responses"):
+            read(FORMAT, path, **options)
+    monkeypatch.setattr(rated_tsv, "_MOST_CHARACTERS", 5)
+    monkeypatch.setattr(gathering, "_MOST_CHARACTERS", 40)
+    with pytest.raises(InputError, match=r"data\.tsv:2: the responses to one prompt hold more than 5 characters"):
+        read(FORMAT, path)
+    with pytest.raises(InputError, match=r"data\.tsv: the rows of one context hold more than 40 characters"):
+        read(FORMAT, path, values={"group": "all"})
 
 
 @pytest.mark.parametrize("text", ["\ufeff" + MEANS, PAIRS])

@@ -14,21 +14,23 @@ __all__ = ["gathered"]
 
 _BATCH = 1_000
 _CACHE_KIB = 65_536
+_MOST_CHARACTERS = 256_000_000
 _IN_ORDER = """
     select first, value from (select rowid as line, value, min(rowid) over (partition by key) as first from rows)
     order by first, line
 """
 
 
-def gathered(pairs: Iterable[tuple[str, Any]]) -> Iterator[list[Any]]:
+def gathered(pairs: Iterable[tuple[str, Any]], *, where: str) -> Iterator[list[Any]]:
     """The values (JSON) of each key, a list a key, in the order in which they came.
 
-    Memory holds the values of one key; the rest waits in a temporary database, on disk beyond some 64 MB.
+    Memory holds the values of one key; the rest waits in a temporary database, on disk beyond some 64 MB. ``where`` is the file
+    that an error names.
 
     Raises
     ------
     InputError
-        The disk for temporary files is full or cannot be written.
+        The disk for temporary files is full or cannot be written, or the values of one key are too many for the memory.
     """
     # The empty name is SQLite's for a database of its own that is in a temporary file where it outgrows the cache.
     database = sqlite3.connect("")
@@ -44,16 +46,20 @@ def gathered(pairs: Iterable[tuple[str, Any]]) -> Iterator[list[Any]]:
         _insert(database, batch)
         current: int | None = None
         values: list[Any] = []
+        characters = 0
         for first, value in database.execute(_IN_ORDER):
             if first != current:
                 if values:
                     yield values
-                current, values = first, []
+                current, values, characters = first, [], 0
+            characters += len(value)
+            if characters > _MOST_CHARACTERS:
+                raise InputError(f"the rows of one context hold more than {_MOST_CHARACTERS:,} characters", where=where)
             values.append(json.loads(value))
         if values:
             yield values
     except sqlite3.Error as error:
-        raise InputError(f"the rows cannot be kept aside in a temporary file: {error}") from None
+        raise InputError(f"the rows cannot be kept aside in a temporary file: {error}", where=where) from None
     finally:
         database.close()
 

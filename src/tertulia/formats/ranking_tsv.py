@@ -209,7 +209,8 @@ def _candidate(row: Row) -> Candidate:
     if row.problem is not None:
         raise row.problem
     if len(row.cells) < 3:
-        raise InputError(f"has {len(row.cells)} of the cells; expected {_EXPECTED}, at least 3")
+        count = "1 cell" if len(row.cells) == 1 else f"{len(row.cells)} cells"
+        raise InputError(f"has {count}; expected at least 3: {_EXPECTED}")
     return Candidate(0, unescape(row.cells[-1]), number(row.cells[0], "label"))
 
 

@@ -24,7 +24,7 @@ __all__ = ["FIELDS", "read_columns"]
 
 FIELDS = ("prompt", "response", "rating", "context", "id", "dialogue", "domain", "split", "source")
 _DELIMITERS = (",", "\t", ";", "|")
-_MOST_CANDIDATES = 1_000_000
+_MOST_CANDIDATES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class _Reader:
     def contexts(self, file: SourceFile, by_runs: bool) -> Iterator[RankingRecord]:
         named = split_of(file.name)
         found = ((_key(row), [place, _to_json(row)]) for place, row in self._rows(file))
-        for values in _runs(found) if by_runs else gathered(found):
+        for values in _runs(found) if by_runs else gathered(found, where=file.where):
             place = Place(*values[0][0])
             record = None
             with self._report.catching(self._options, place):

@@ -26,7 +26,8 @@ __all__ = ["RatedTsvFormat"]
 
 _EXPECTED = "prompt, response and rating with tabs between them"
 _MOST_RATINGS = 100
-_MOST_CANDIDATES = 1_000_000
+_MOST_CANDIDATES = 100_000
+_MOST_CHARACTERS = 256_000_000
 _LOWEST, _HIGHEST = 1.0, 5.0
 
 
@@ -116,6 +117,7 @@ class _Reader:
         split = split_of(file.name)
         record: RankingRecord | None = None
         prompt, start, first = None, 1, True
+        characters = 0
         for line, pair in self._pairs(file, lines):
             if record is None or pair.prompt != prompt:
                 if record is not None and not self._dropped(record, file, start):
@@ -127,7 +129,11 @@ class _Reader:
                 if first:
                     record.context.attributes |= _beginning(lines)
                     first = False
-                prompt, start = pair.prompt, line
+                prompt, start, characters = pair.prompt, line, 0
+            characters += len(pair.candidate.text)
+            if characters > _MOST_CHARACTERS:
+                what = f"the responses to one prompt hold more than {_MOST_CHARACTERS:,} characters"
+                raise InputError(what, where=file.place(line).full)
             _add(record, pair.candidate, file, line)
         if record is not None:
             if lines.unterminated:
@@ -143,7 +149,7 @@ class _Reader:
             (pair.prompt, [pair.prompt, line, _to_json(pair.candidate)]) for line, pair in self._pairs(file, lines)
         )
         first = True
-        for values in gathered(found):
+        for values in gathered(found, where=file.where):
             record = self._context(values[0][0], split)
             if first:
                 record.context.attributes |= _beginning(lines)
@@ -215,7 +221,7 @@ def _detected(cells: list[str]) -> _Fields:
     if not 3 <= len(cells) <= 2 + _MOST_RATINGS:
         raise InputError(
             f"has {len(cells)} cell{'' if len(cells) == 1 else 's'}; expected {_EXPECTED}",
-            hint="--option fields=... says what the cells are",
+            hint="--option fields=prompt reads a list of prompts, --columns a table with a header",
         )
     return _Fields.of(["prompt", "response", *["rating"] * (len(cells) - 2)])
 
