@@ -209,9 +209,9 @@ def _print_fetched(fetched: Fetched, json_: bool) -> None:
         print(f"{folder}: {held}; everything is there and intact, nothing was fetched")
     unchecked = [name for name in fetched.new if not fetched.files[name]["checked"]]
     if unchecked:
-        print(
-            f"For {number(len(unchecked))} of them no digest was known; it is recorded now, and held against from now on."
-        )
+        more = f" and {number(len(unchecked) - 3)} more" if len(unchecked) > 3 else ""
+        named = visible(", ".join(unchecked[:3]))
+        print(f"No digest was known of {named}{more}: it is recorded now, and held against from now on.")
     for name, done in fetched.unpacked.items():
         left = f"; {number(done.left_out)} left packed" if done.left_out else ""
         print(f"{name} is unpacked: {folder / done.path} ({number(done.files)} files, {_size(done.bytes)}{left})")

@@ -255,7 +255,8 @@ class Downloader:
             if fruitless >= self.options.tries:
                 break
             wait = min(2.0 ** (fruitless - 1), _LONGEST_WAIT_S) if reason.wait_s is None else reason.wait_s
-            self.options.say(f"{url}: {reason}; trying again in {wait:.0f} s")
+            when = f"in {wait:.0f} s" if wait >= 1 else "at once"
+            self.options.say(f"{url}: {reason}; trying again {when}")
             self.options.sleep(wait)
         hint = (
             f"the {best:,} bytes that arrived are kept; run the command again to go on" if best else "try again later"
