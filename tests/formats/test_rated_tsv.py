@@ -128,6 +128,14 @@ def test_a_folder_of_splits_comes_back(tmp_path: Path) -> None:
         assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
 
 
+def test_a_readme_beside_the_data_is_no_data(tmp_path: Path) -> None:
+    put(tmp_path / "in" / "data.txt", PAIRS)
+    put(tmp_path / "in" / "README.txt", "what this is")
+    found, report = read(FORMAT, tmp_path / "in")
+    assert len(found) == 2
+    assert counts(report) == {"files that are about the data (readme, licence)": 1}
+
+
 def test_gzip_is_read_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "data.tsv.gz").write_bytes(gzip.compress(PAIRS.encode()))
     put(tmp_path / "data.tsv", PAIRS)

@@ -7,6 +7,7 @@ counts the publication, in whose files five prompts stand at two places. Any oth
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,8 @@ from tertulia.formats.text_lines import TextLines
 __all__ = ["RatedTsvFormat"]
 
 _EXPECTED = "prompt, response and rating with tabs between them"
+# What stands beside the data in a folder that was published.
+_BESIDE = re.compile(r"(?i)read[-_]?me|licen[cs]e|citation")
 _MOST_RATINGS = 100
 _MOST_CANDIDATES = 100_000
 _MOST_CHARACTERS = 256_000_000
@@ -95,6 +98,9 @@ class RatedTsvFormat:
         files = source_files(source, "*.tsv", "*.txt", expected=f"lines of {_EXPECTED}", options=options)
         reader = _Reader(report, options, fields)
         for file in files:
+            if len(files) > 1 and _BESIDE.match(file.name.rpartition("/")[2]):
+                report.skip("files that are about the data (readme, licence)", file.name)
+                continue
             yield from reader.by_runs(file) if group == "runs" else reader.gathered(file)
 
     def write(self, records: Iterator[RankingRecord], path: str, report: Report) -> None:
