@@ -118,7 +118,12 @@ class _Files:
 
     def __init__(self, source: str, options: ReadOptions) -> None:
         names = (*_UTTERANCES, *_SPEAKERS, _CONVERSATIONS, _CORPUS, _INDEX)
-        found_files = source_files(source, *names, expected="a corpus folder of ConvoKit", options=options)
+        missing = f"holds no {' or '.join(_UTTERANCES)}; expected a corpus folder of ConvoKit"
+        try:
+            found_files = source_files(source, *names, expected="a corpus folder of ConvoKit", options=options)
+        except InputError as error:
+            # That it lacks any of seven names says less than that it lacks the one that matters.
+            raise InputError(missing, where=source) if error.message.startswith("holds no") else error from None
         by_name = {file.name: file for file in found_files}
         folders = {file.name.rpartition("/")[0] for file in found_files if _last(file.name) in _UTTERANCES}
         if len(folders) > 1:
@@ -134,7 +139,7 @@ class _Files:
         elif len(found_files) == 1 and _last(found_files[0].name) not in names:
             self._by_name, self.utterances = {}, found_files[0]
         else:
-            raise InputError(f"holds no {' or '.join(_UTTERANCES)}; expected a corpus folder of ConvoKit", where=source)
+            raise InputError(missing, where=source)
 
     def get(self, *names: str) -> SourceFile | None:
         """The file of the first of these names that there is."""
