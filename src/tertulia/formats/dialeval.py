@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -74,19 +74,22 @@ class DialEvalFormat:
         if given is not None and not given.strip():
             raise InputError("--option split names no split; expected a name such as train")
         files = source_files(source, "*.json", expected=_EXPECTED, options=options)
+        # Progress is that of the source; what is joined to it from elsewhere is no part of it.
+        quiet = replace(options, progress=lambda _done, _total: None)
         english, own = _by_language(files)
+        reading_english = options
         if "english" in options.values:
-            others = source_files(options.values["english"], "*.json", expected=_EXPECTED, options=options)
-            english = _by_language(others)[0] or others
+            others = source_files(options.values["english"], "*.json", expected=_EXPECTED, options=quiet)
+            english, reading_english = _by_language(others)[0] or others, quiet
         elif not own:
             english, own = [], english
         with Shelf() as translations, Shelf() as labels:
-            for _, value, place in _dialogues(english, len(files) > 1, report, options):
+            for _, value, place in _dialogues(english, len(files) > 1, report, reading_english):
                 with report.catching(options, place):
                     _put_translation(value, translations)
             if "labels" in options.values:
-                others = source_files(options.values["labels"], "*.json", expected=_EXPECTED, options=options)
-                for _, value, place in _dialogues(others, len(others) > 1, report, options):
+                others = source_files(options.values["labels"], "*.json", expected=_EXPECTED, options=quiet)
+                for _, value, place in _dialogues(others, len(others) > 1, report, quiet):
                     with report.catching(options, place):
                         _put_labels(value, labels)
             yield from self._joined(own, len(files) > 1, translations, labels, report, options)
@@ -282,6 +285,7 @@ def _annotations(
         return []
     names = _annotators(items, private)
     result: list[Annotation] = []
+    allowed = [(None, *NUGGETS[turn.sender]) for turn in turns]
     for name, item in zip(names, items, strict=True):
         unknown = sorted(item.keys() - {"nugget", "quality", "annotator"})
         if unknown:
@@ -289,7 +293,7 @@ def _annotations(
         if "nugget" not in item and "quality" not in item:
             raise InputError(f"{name} says nothing; expected nugget and quality")
         if "nugget" in item:
-            labels = _nuggets(item["nugget"], name, turns)
+            labels = _nuggets(item["nugget"], name, turns, allowed)
             result += [
                 Annotation(dialogue, "nugget", name, start, label=label)
                 for start, label in zip(starts, labels, strict=True)
@@ -320,18 +324,19 @@ def _annotators(items: list[dict[str, Any]], private: dict[str, Any]) -> list[st
     return names
 
 
-def _nuggets(value: Any, name: str, turns: list[_Turn]) -> list[str | None]:
+def _nuggets(value: Any, name: str, turns: list[_Turn], allowed: list[tuple[Any, ...]]) -> list[str | None]:
     if not isinstance(value, list):
         raise InputError(f"the nuggets of {name} hold {found(value)}; expected a list of labels, one a turn")
     if len(value) != len(turns):
         raise InputError(f"{name} has {len(value)} nuggets; expected one for each of the {len(turns)} turns")
-    for number, (label, turn) in enumerate(zip(value, turns, strict=True)):
-        if label is not None and label not in NUGGETS[turn.sender]:
+    for number, (label, labels) in enumerate(zip(value, allowed, strict=True)):
+        if label not in labels:
+            turn = turns[number]
             expected = ", ".join(NUGGETS[turn.sender])
             raise InputError(
                 f"{name} has the nugget {found(label)} on turn {number} of the {turn.sender}; expected one of {expected}"
             )
-    if turns and all(label is None for label in value):
+    if turns and value.count(None) == len(value):
         raise InputError(f"{name} has no nugget on any turn; expected a label for each")
     return value
 
@@ -342,7 +347,7 @@ def _grades(value: Any, name: str) -> list[tuple[str, int]]:
     for quality, grade in value.items():
         if quality not in QUALITIES:
             raise InputError(f"{name} has the quality {found(quality)}; expected A, S and E")
-        if isinstance(grade, bool) or not isinstance(grade, int) or grade not in SCALE:
+        if type(grade) is not int or grade not in SCALE:
             raise InputError(f"{name} has {found(grade)} for {quality}; expected one of 2, 1, 0, -1, -2")
     return list(value.items())
 
@@ -367,12 +372,11 @@ def _note_oddities(record: Record, turns: Sequence[_Turn], value: dict[str, Any]
         report.note("utterances with zero-width characters", where, odd)
     annotators = value.get("annotations") or []
     report.note("dialogues without annotations", where, int(not annotators))
-    for item in annotators:
-        if "nugget" not in item:
-            continue
-        labels = Counter(item["nugget"])
-        report.note("annotators' records of a dialogue's nuggets", where)
-        report.note("annotators' records without a trigger (CNUG0)", where, int(not labels["CNUG0"]))
-        report.note("annotators' records with several triggers (CNUG0)", where, int(labels["CNUG0"] > 1))
-        report.note("annotators' records with several customer goals (CNUG*)", where, int(labels["CNUG*"] > 1))
-        report.note("annotators' records with several helpdesk goals (HNUG*)", where, int(labels["HNUG*"] > 1))
+    nuggets = [item["nugget"] for item in annotators if "nugget" in item]
+    triggers = [labels.count("CNUG0") for labels in nuggets]
+    report.note("annotators' records of a dialogue's nuggets", where, len(nuggets))
+    report.note("annotators' records without a trigger (CNUG0)", where, triggers.count(0))
+    report.note("annotators' records with several triggers (CNUG0)", where, sum(count > 1 for count in triggers))
+    for side, goal in (("customer", "CNUG*"), ("helpdesk", "HNUG*")):
+        several = sum(labels.count(goal) > 1 for labels in nuggets)
+        report.note(f"annotators' records with several {side} goals ({goal})", where, several)
