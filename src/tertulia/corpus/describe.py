@@ -13,7 +13,22 @@ from tertulia.corpus.store import KIND, Corpus
 from tertulia.corpus.text_counts import Progress
 from tertulia.errors import ArtefactError
 
-__all__ = ["collection_statistics"]
+__all__ = ["collection_statistics", "records_of"]
+
+
+def records_of(path: str | Path) -> str:
+    """What the records at a path are called: ``"dialogues"`` of a corpus, ``"contexts"`` of a ranking set.
+
+    Raises
+    ------
+    ArtefactError
+        Neither stands there.
+    """
+    kind = read_manifest(path).kind
+    names = {KIND: "dialogues", RANKING_SET: "contexts"}
+    if kind not in names:
+        raise ArtefactError(f"is a {kind}; expected a corpus or a ranking set", where=path)
+    return names[kind]
 
 
 def collection_statistics(path: str | Path, progress: Progress | None = None, *, words: str = "auto") -> dict[str, Any]:
@@ -22,11 +37,8 @@ def collection_statistics(path: str | Path, progress: Progress | None = None, *,
     ``progress`` is told of dialogues or contexts; for ``words`` and errors see
     :func:`~tertulia.corpus.statistics.corpus_statistics`.
     """
-    kind = read_manifest(path).kind
-    if kind == KIND:
+    if records_of(path) == "dialogues":
         with Corpus(path, check_digests=True) as corpus:
             return corpus_statistics(corpus, progress, words=words)
-    if kind == RANKING_SET:
-        with RankingSet(path, check_digests=True) as ranking:
-            return ranking_statistics(ranking, progress, words=words)
-    raise ArtefactError(f"is a {kind}; expected a corpus or a ranking set", where=path)
+    with RankingSet(path, check_digests=True) as ranking:
+        return ranking_statistics(ranking, progress, words=words)
