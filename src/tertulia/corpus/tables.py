@@ -161,7 +161,9 @@ def _record(row: tuple[Any, ...], others: Sequence[Rows]) -> Record:
     dialogue = Dialogue(
         identifier,
         [
-            Utterance(position, turn, speaker, text, role, sent_at, own_id, attributes_of(extra))
+            Utterance(
+                position, turn, speaker, text, role, sent_at, own_id, {} if extra == "{}" else attributes_of(extra)
+            )
             for _, position, turn, speaker, role, text, sent_at, own_id, extra in utterances
         ],
         domain,

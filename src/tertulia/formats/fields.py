@@ -139,8 +139,8 @@ def attributes(item: dict[str, Any], name: str = "attributes") -> dict[str, Any]
 
 def refuse_unknown(item: dict[str, Any], what: str, names: Set[str]) -> None:
     """A field that the format does not have is an error: a misspelt name must not vanish."""
-    unknown = sorted(item.keys() - names)
-    if unknown:
+    if not item.keys() <= names:
+        unknown = sorted(item.keys() - names)
         raise InputError(
             f"{what} has the unknown field {unknown[0]!r}; what the model has no field for goes in attributes"
         )

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import json
+import re
 from collections.abc import Iterator, Sequence
 from json.decoder import WHITESPACE  # type: ignore[attr-defined]
 from typing import Any, BinaryIO
+
+import orjson
 
 from tertulia.corpus.exchange import Place, ReadOptions, Report
 from tertulia.errors import InputError
@@ -25,6 +29,7 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
 
 
+_LONG_NUMBER = re.compile(rb"[0-9]{18}")
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
@@ -63,6 +68,12 @@ def json_lines(
 
 def _object(raw: bytes) -> dict[str, Any]:
     try:
+        # The quick parser makes floats of numbers that do not fit 64 bits; what it refuses the other one explains or takes.
+        if _LONG_NUMBER.search(raw) is None:
+            with contextlib.suppress(orjson.JSONDecodeError):
+                quick = orjson.loads(raw)
+                if isinstance(quick, dict):
+                    return quick
         value = _DECODER.decode(raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InputError(f"is not UTF-8 (byte {error.start} of the line)") from None

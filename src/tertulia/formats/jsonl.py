@@ -6,9 +6,12 @@ A line is an object with ``id`` and ``utterances`` (each with ``speaker`` and ``
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from tertulia.artefact import canonical_json
 from tertulia.corpus.exchange import NO_OPTIONS, Holds, ReadOptions, Report, SeenTexts
@@ -29,6 +32,11 @@ from tertulia.formats.json_reading import json_lines
 from tertulia.formats.sources import source_files
 
 __all__ = ["JsonLinesFormat", "record_from_json", "record_to_json"]
+
+
+_OF_DIALOGUE = frozenset(Dialogue.__dataclass_fields__) | {"annotations"}
+_OF_UTTERANCE = frozenset(Utterance.__dataclass_fields__)
+_OF_ANNOTATION = frozenset(Annotation.__dataclass_fields__) - {"dialogue_id"}
 
 
 class JsonLinesFormat:
@@ -56,9 +64,17 @@ class JsonLinesFormat:
 
     def write(self, records: Iterator[Record], path: str, report: Report) -> None:  # noqa: ARG002 - it holds all
         """Write one file, a line a record, keys sorted."""
-        with Path(path).open("w", encoding="utf-8", newline="\n") as stream:
+        with Path(path).open("wb") as stream:
             for record in records:
-                stream.write(canonical_json(record_to_json(record)) + "\n")
+                stream.write(_line(record_to_json(record)))
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:
+        # Whole numbers beyond 64 bits, nesting beyond some hundred levels.
+        return canonical_json(value).encode() + b"\n"
 
 
 def _new(record: Record, ids: set[str]) -> Record:
@@ -81,30 +97,39 @@ def record_to_json(record: Record) -> dict[str, Any]:
             "attributes": dialogue.attributes,
         }
     )
-    value["utterances"] = [
-        {
-            "position": utterance.position,
-            "turn": utterance.turn,
-            "speaker": utterance.speaker,
-            "text": utterance.text,
-            **without_empty(
-                {
-                    "role": utterance.role,
-                    "sent_at": time_text(utterance.sent_at),
-                    "id": utterance.id,
-                    "attributes": utterance.attributes,
-                }
-            ),
-        }
-        for utterance in dialogue.utterances
-    ]
+    value["utterances"] = [_utterance_to_json(utterance) for utterance in dialogue.utterances]
     if record.annotations:
-        fields = ("position", "start", "end", "label", "value", "attributes")
-        value["annotations"] = [
-            {"layer": a.layer, "annotator": a.annotator, **without_empty({f: getattr(a, f) for f in fields})}
-            for a in record.annotations
-        ]
+        value["annotations"] = [_annotation_to_json(note, dialogue.id) for note in record.annotations]
     return value
+
+
+def _utterance_to_json(utterance: Utterance) -> dict[str, Any]:
+    value: dict[str, Any] = {
+        "position": utterance.position,
+        "turn": utterance.turn,
+        "speaker": utterance.speaker,
+        "text": utterance.text,
+    }
+    if utterance.role is not None:
+        value["role"] = utterance.role
+    if utterance.sent_at is not None:
+        value["sent_at"] = time_text(utterance.sent_at)
+    if utterance.id is not None:
+        value["id"] = utterance.id
+    if utterance.attributes:
+        value["attributes"] = utterance.attributes
+    return value
+
+
+def _annotation_to_json(note: Annotation, dialogue_id: str) -> dict[str, Any]:
+    if note.value is not None and not math.isfinite(note.value):
+        raise InputError(f"an annotation of dialogue {dialogue_id!r} has the value {note.value}, which JSON has not")
+    fields = ("position", "start", "end", "label", "value", "attributes")
+    return {
+        "layer": note.layer,
+        "annotator": note.annotator,
+        **without_empty({name: getattr(note, name) for name in fields}),
+    }
 
 
 def record_from_json(value: dict[str, Any]) -> Record:
@@ -115,11 +140,7 @@ def record_from_json(value: dict[str, Any]) -> Record:
     InputError
         A field is missing or has another type than the model's, named with what was found.
     """
-    refuse_unknown(
-        value,
-        "the dialogue",
-        {"id", "domain", "split", "title", "started_at", "attributes", "utterances", "annotations"},
-    )
+    refuse_unknown(value, "the dialogue", _OF_DIALOGUE)
     identifier = text(value, "id", required=True)
     if not identifier:
         raise InputError("the id is empty; expected a text")
@@ -141,9 +162,7 @@ def record_from_json(value: dict[str, Any]) -> Record:
 
 
 def _utterance(item: dict[str, Any], index: int, speaker: str, turn: int) -> Utterance:
-    refuse_unknown(
-        item, f"utterance {index}", {"position", "turn", "speaker", "text", "role", "sent_at", "id", "attributes"}
-    )
+    refuse_unknown(item, f"utterance {index}", _OF_UTTERANCE)
     position = whole_number(item, "position", index)
     if position != index:
         raise InputError(f"utterance {index} has the position {position}; expected positions from 0 without gaps")
@@ -163,7 +182,7 @@ def _utterance(item: dict[str, Any], index: int, speaker: str, turn: int) -> Utt
 
 
 def _annotation(item: dict[str, Any], dialogue: Dialogue) -> Annotation:
-    refuse_unknown(item, "an annotation", {f for f in Annotation.__dataclass_fields__ if f != "dialogue_id"})
+    refuse_unknown(item, "an annotation", _OF_ANNOTATION)
     position = whole_number(item, "position", None)
     start, end = whole_number(item, "start", None), whole_number(item, "end", None)
     if position is not None and not 0 <= position < len(dialogue.utterances):
