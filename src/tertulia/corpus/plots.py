@@ -37,7 +37,7 @@ _WIDTH = 640
 _HEIGHT = 320
 
 
-def check_target(path: Path, *, overwrite: bool = False) -> str:
+def check_target(path: str | Path, *, overwrite: bool = False) -> str:
     """The kind of picture that a path names, held against :data:`KINDS` before anything is counted.
 
     Raises
@@ -47,6 +47,7 @@ def check_target(path: Path, *, overwrite: bool = False) -> str:
     InputError
         Something stands there, and it is not a file that may be replaced.
     """
+    path = Path(path)
     kind = path.suffix.lower()
     if kind not in KINDS:
         raise UsageError(f"{path}: expected the name of a picture, ending in .svg, .png or .html")
@@ -59,7 +60,7 @@ def check_target(path: Path, *, overwrite: bool = False) -> str:
     return kind
 
 
-def write_plot(figure: Figure, title: str, path: Path, *, overwrite: bool = False) -> None:
+def write_plot(figure: Figure, title: str, path: str | Path, *, overwrite: bool = False) -> None:
     """Draw a figure into a file, in one step; its name says as what.
 
     Raises
@@ -71,6 +72,7 @@ def write_plot(figure: Figure, title: str, path: Path, *, overwrite: bool = Fals
     MissingExtraError
         The package vl-convert-python is not installed.
     """
+    path = Path(path)
     kind = check_target(path, overwrite=overwrite)
     picture = _drawn(specification(figure, title), kind)
     with work_directory(path) as work:
