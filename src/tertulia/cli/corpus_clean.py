@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CLEAN_EPILOG", "clean"]
 
-CLEAN_EPILOG = (
-    "Filters: offensive, personal, needs-knowledge, language, short, duplicates. Their settings: "
-    "--list.  Example: tertulia corpus clean sd -o sd-clean --filters offensive:drop,personal:mask,duplicates:drop"
-)
+CLEAN_EPILOG = "Example: tertulia corpus clean sd -o clean --filters offensive:drop,personal:mask,duplicates:drop"
 
 
 def clean(
@@ -52,8 +49,9 @@ def clean(
 ) -> None:
     """Find what should not be in a corpus, and mark, drop or mask it. Everything found is counted.
 
-    Offensive language, personal details, prompts that no bot can answer, other languages, too short texts, duplicates. Marks are
-    annotations that people can review; --apply acts upon them afterwards.
+    Filters: offensive (language), personal (details), needs-knowledge (prompts that no bot can answer), language
+    (another one), short, duplicates; --list says more. Marks are annotations that people can review; --apply acts
+    upon them.
     """
     if list_:
         _print_filters(json_)

@@ -180,25 +180,23 @@ class Duplicates(FilterBase):
     def _find_groups(self) -> dict[int, list[int]]:
         """Of each record that shares its words or a band with another the groups it is in, exact ones first."""
         groups: dict[int, list[int]] = {}
+        first_of: dict[int, int] = {}
         count = 0
-        digests = self._column("digests", 16)
-        exact = _repeated(digests)
-        repeats: set[int] = set()
-        for members in exact:
+        for members in _repeated(self._column("digests", 16)):
             self._exact.add(count)
-            for number in members:
-                groups.setdefault(number, []).append(count)
-            # What repeats the first of them word for word need not be compared with anything else.
-            repeats.update(members[1:])
+            groups[members[0]] = [count]
+            first_of.update(dict.fromkeys(members[1:], members[0]))
             count += 1
         if self._minhash is not None:
             for band in range(self._minhash.count):
                 for members in _repeated(self._column("bands", 8, band, self._minhash.count)):
-                    different = [number for number in members if number not in repeats]
+                    # Equal words have equal bands: the first speaks for all.
+                    different = [number for number in members if number not in first_of]
                     if len(different) > 1:
                         for number in different:
                             groups.setdefault(number, []).append(count)
                         count += 1
+        groups.update({number: groups[first] for number, first in first_of.items()})
         return groups
 
     def _column(self, name: str, width: int, column: int = 0, columns: int = 1) -> npt.NDArray[Any]:
@@ -220,8 +218,9 @@ class _MinHash:
             datasketch: Any = importlib.import_module("datasketch")
         except ImportError:
             raise MissingExtraError("finding near duplicates", package="datasketch", extra="full") from None
-        # A pair that is missed stays in the corpus; one that is found in vain costs a comparison.
-        chosen = datasketch.MinHashLSH(threshold=threshold, num_perm=_PERMUTATIONS, weights=(0.1, 0.9))
+        # A pair that is missed stays in the corpus, one that is found in vain costs a comparison: a pair at the threshold itself is
+        # found in 98 % of cases, one a twentieth above it practically always.
+        chosen = datasketch.MinHashLSH(threshold=threshold, num_perm=_PERMUTATIONS, weights=(0.005, 0.995))
         self.count, self._rows = int(chosen.b), int(chosen.r)
         # What is hashed has been hashed already.
         self._sketch = datasketch.MinHash(num_perm=self.count * self._rows, seed=_SEED, hashfunc=int)

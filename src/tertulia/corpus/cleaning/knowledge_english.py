@@ -166,7 +166,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
             rf"\bwhat time is it{_NOW_OR_THERE}",
             rf"\bwhat{_IS} the (?:current |exact |correct |local )?time{_NOW_OR_THERE}",
             rf"\b(?:do|would) you (?:happen to )?(?:know|have) (?:what time it is|the (?:current |exact )?time){_END}",
-            rf"\b(?:tell|give) me (?:what time it is|the (?:current |exact )?time){_END}|\bgot the time{_END}",
+            rf"\b(?:tell|give) me (?:what time it is|the (?:current |exact )?time)(?: please)?{_END}|\bgot the time{_END}",
             r"\bis it (?:\w+ )?o'clock (?:yet|already)",
             rf"\b(?:what time|when) (?:do|does|will|is|are) {_SUBJECT}"
             rf"(?:open|close|closing|opening)(?:{_END}| (?:{_DAY}|on|at)\b)",
