@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from tertulia.cli.corpus_clean import clean
 from tertulia.cli.corpus_parts import merge, sample, split
 from tertulia.cli.corpus_show import show
+from tertulia.cli.corpus_stats import plot, stats
 from tertulia.cli.corpus_verify import verify
 from tertulia.cli.findings import print_findings
 from tertulia.cli.output import number, print_json, progress, remark, table
@@ -17,7 +19,7 @@ from tertulia.errors import ConfigurationError, UsageError
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Import, show, verify and export corpora.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+    help="Import, look at, verify, divide, clean and export corpora and ranking sets.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
 )
 
 _Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
@@ -151,21 +153,8 @@ app.command("merge", epilog="Example: tertulia corpus merge films music -o both"
 app.command("sample", epilog="Example: tertulia corpus sample sd -n 100 -o some")(sample)
 app.command("verify", epilog="Example: tertulia corpus verify sd")(verify)
 app.command("show", epilog="Example: tertulia corpus show sd 30MVJZJNHN7S6ZBS927OOZDGGV7J9I")(show)
-
-
-@app.command("stats", epilog="Example: tertulia corpus stats sd --json")
-def stats(corpus: _Corpus, json_: _Json = False) -> None:
-    """Count what a corpus holds. Dialogues, utterances, words, speakers, domains, splits and annotation layers."""
-    from tertulia.corpus.statistics import corpus_statistics
-    from tertulia.corpus.store import Corpus
-
-    with Corpus(corpus, check_digests=True) as opened, progress("counting", unit="dialogues") as advance:
-        found = corpus_statistics(opened, advance)
-    if json_:
-        print_json(found)
-        return
-    for name in ("dialogues", "utterances", "words", "speakers"):
-        print(f"{name:<12}{number(found[name]):>14}")
-    for name, what in (("domains", "dialogues"), ("splits", "dialogues"), ("layers", "annotations")):
-        if found[name]:
-            print(f"\n{table([name, what], [[key, number(n)] for key, n in found[name].items()], right={1})}")
+app.command("stats", epilog="Example: tertulia corpus stats sd --json")(stats)
+app.command("plot", epilog="Example: tertulia corpus plot sd -o turns.svg --figure turns-per-dialogue")(plot)
+app.command("clean", epilog="Example: tertulia corpus clean sd -o sd-clean --filters offensive:drop,personal:mask")(
+    clean
+)

@@ -49,7 +49,7 @@ def split(
     overwrite: _Overwrite = False,
     json_: _Json = False,
 ) -> None:
-    """Give every dialogue a split. Equal texts, contexts of one dialogue and equal prompts are never on two sides."""
+    """Divide a corpus into train, dev and test. Equal texts, contexts of one dialogue and equal prompts are never on two sides."""
     from tertulia.corpus.splitting import split_collection
 
     if fractions is not None and counts is not None:
@@ -112,7 +112,7 @@ def merge(
     overwrite: _Overwrite = False,
     json_: _Json = False,
 ) -> None:
-    """Make one of several. A dialogue that stands in more than one is taken once, with the annotations of all."""
+    """Merge corpora into one. A dialogue that stands in more than one is taken once, with the annotations of all."""
     from tertulia.cli.findings import print_findings
     from tertulia.corpus.exchange import Report
     from tertulia.corpus.merging import merge_collections
@@ -150,7 +150,7 @@ def sample(
     overwrite: _Overwrite = False,
     json_: _Json = False,
 ) -> None:
-    """Take a part. A seeded draw of so many or of such a share, of some domains or splits, or all of these."""
+    """Draw a part of a corpus. A seeded draw of so many or of such a share, of some domains or splits, or all of these."""
     from tertulia.corpus.sampling import sample_collection
 
     if count is None and fraction is None and not domain and not split_:
