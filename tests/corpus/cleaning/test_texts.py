@@ -13,7 +13,7 @@ from tertulia.corpus.cleaning.language import OtherLanguage, guess_language
 from tertulia.corpus.cleaning.offensive_language import OffensiveLanguage
 from tertulia.corpus.cleaning.short import TooShort, length_in_words
 from tertulia.corpus.cleaning.unspaced import Unspaced, to_half_width
-from tertulia.errors import InputError
+from tertulia.errors import ConfigurationError, InputError
 
 ENGLISH = "The kettle has been whistling for an hour and nobody in this house seems to mind it."
 CHINESE = "昨天我们在公园里散步的时候看见一只很大的白色的猫"
@@ -77,6 +77,18 @@ def test_another_language_is_told_in_texts_that_are_long_enough(language: str, t
 def test_several_languages_may_be_expected() -> None:
     assert list(OtherLanguage("en", expect="en+fr").in_text(FRENCH)) == []
     assert [hit.kind for hit in OtherLanguage("en", expect="de").in_text(FRENCH)] == ["fr"]
+
+
+def test_a_language_is_named_by_its_code() -> None:
+    with pytest.raises(ConfigurationError, match="'english'; expected a code of ISO 639"):
+        OtherLanguage("en", expect="english")
+
+
+def test_chinese_without_kana_is_not_taken_for_japanese() -> None:
+    assert list(OtherLanguage("zh").in_text("山无棱，天地合，乃敢与君绝，乃敢与君绝")) == []
+    assert [
+        hit.kind for hit in OtherLanguage("zh").in_text("これはとても長い日本語の文章ですからすぐに分かります")
+    ] == ["ja"]
 
 
 def test_a_higher_threshold_and_a_longer_minimum_find_less() -> None:

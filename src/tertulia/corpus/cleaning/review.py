@@ -2,7 +2,7 @@
 
 A mark is an annotation in a layer ``clean.<filter>``. A review is an annotation in the layer ``clean.review`` at the same
 position and span, by anybody but a filter, with the label ``keep`` or ``remove``; its attribute ``filter`` names the filter whose
-mark it is about, and without one it is about every mark there. The last review of a person counts, the majority of people
+mark it is about, and without one it is about every mark there. Whoever says both has said nothing, the majority of people
 decides, and a mark with as many for as against it, or without a review, is acted upon as the command says.
 """
 
@@ -64,7 +64,7 @@ class Reviews:
 
     def __init__(self, notes: Iterable[Annotation]) -> None:
         self.unknown = 0
-        self._votes: dict[_Place, dict[tuple[str, str | None], str]] = {}
+        self._votes: dict[_Place, dict[tuple[str, str | None], set[str]]] = {}
         for note in notes:
             if note.layer != REVIEW_LAYER or note.annotator.startswith(_FILTER_ANNOTATOR):
                 continue
@@ -73,13 +73,14 @@ class Reviews:
                 continue
             about = note.attributes.get("filter")
             place = (note.position, note.start, note.end)
-            self._votes.setdefault(place, {})[note.annotator, about if isinstance(about, str) else None] = note.label
+            voter = (note.annotator, about if isinstance(about, str) else None)
+            self._votes.setdefault(place, {}).setdefault(voter, set()).add(note.label)
 
     def decision(self, mark: Annotation) -> str | None:
         """``keep``, ``remove``, or ``None`` where people have not decided."""
         votes = self._votes.get((mark.position, mark.start, mark.end), {})
         name = filter_of(mark)
         # What a person says of this filter goes before what they say of all.
-        chosen = {annotator: vote for (annotator, about), vote in votes.items() if about is None}
-        chosen.update({annotator: vote for (annotator, about), vote in votes.items() if about == name})
-        return majority(chosen.values())
+        chosen = {annotator: labels for (annotator, about), labels in votes.items() if about is None}
+        chosen.update({annotator: labels for (annotator, about), labels in votes.items() if about == name})
+        return majority(label for labels in chosen.values() if len(labels) == 1 for label in labels)
