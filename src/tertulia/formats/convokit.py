@@ -11,14 +11,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from tertulia.artefact import canonical_json
 from tertulia.corpus.convokit_rows import Row, in_a_circle, reading_order
-from tertulia.corpus.convokit_shape import Conversation, annotations_of, conversation_of, dialogue_of
+from tertulia.corpus.convokit_shape import Conversation, annotations_of, dialogue_of
 from tertulia.corpus.exchange import NO_OPTIONS, Holds, Place, ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Annotation, Dialogue, Record
 from tertulia.errors import InputError
+from tertulia.formats.convokit_writing import CONVERSATIONS, CORPUS, INDEX, SPEAKERS, UTTERANCES, write_folder
 from tertulia.formats.fields import attributes, found, number, text
 from tertulia.formats.json_reading import json_elements, json_lines
 from tertulia.formats.jsonl import record_from_json
@@ -27,9 +28,8 @@ from tertulia.formats.spill import SpilledRows, SpilledTexts
 
 __all__ = ["ConvoKitFormat"]
 
-_UTTERANCES = ("utterances.jsonl", "utterances.json")
-_SPEAKERS = ("speakers.json", "users.json")
-_CONVERSATIONS, _CORPUS, _INDEX = "conversations.json", "corpus.json", "index.json"
+_UTTERANCES = (UTTERANCES, "utterances.json")
+_SPEAKERS = (SPEAKERS, "users.json")
 _FIELDS = {
     *("id", "conversation_id", "root", "text", "speaker", "user", "reply-to", "reply_to"),
     *("timestamp", "meta", "vectors"),
@@ -38,6 +38,7 @@ _FIELDS = {
 _CHUNK_CHARACTERS = 100_000
 # A conversation is one record, so it must not fill the memory.
 _MOST_UTTERANCES, _MOST_CHARACTERS = 1_000_000, 128_000_000
+_MOST_AT_HAND = 10_000
 # What ConvoKit gives a conversation that has no id.
 _NO_CONVERSATION = "__default_conversation__"
 _META, _ROWS = 0, 1
@@ -62,12 +63,12 @@ class ConvoKitFormat:
             _read_speakers(files, speakers, report, options)
             _read_conversations(files, rows, report, options)
             _read_utterances(files.utterances, rows, report, options)
-            texts = SeenTexts()
+            known, texts = _Known(speakers), SeenTexts()
             for identifier, group in rows.groups():
                 conversation, place = _gather(identifier, group, files, report, options)
                 record = None
                 with report.catching(options, place):
-                    record = _record(conversation, speakers, report, place)
+                    record = _record(conversation, known, report, place)
                 if record is None:
                     continue
                 if not report.is_duplicate(record.dialogue.texts, texts, options, place.shown):
@@ -75,49 +76,14 @@ class ConvoKitFormat:
 
     def write(self, records: Iterator[Record], path: str, report: Report) -> None:  # noqa: ARG002 - it holds all
         """Write a folder that ConvoKit loads; what it has no field for stands under ``tertulia`` of the metadata."""
-        root = Path(path)
-        root.mkdir()
-        index = _Index()
-        with (
-            SpilledTexts() as ids,
-            SpilledTexts() as speakers,
-            _open(root / _UTTERANCES[0]) as utterances,
-            _open(root / _CONVERSATIONS) as conversations,
-        ):
-            table = _Speakers(speakers)
-            members = _Members(conversations)
-            for record in records:
-                try:
-                    conversation = conversation_of(record, ids.add, table.meta)
-                    utterances.writelines(_json(_utterance(row, conversation.id)) + "\n" for row in conversation.rows)
-                    members.add(conversation.id, {"meta": conversation.meta, "vectors": []})
-                except (ValueError, RecursionError) as error:
-                    raise InputError(
-                        f"dialogue {record.dialogue.id!r} holds a value that is not JSON: {error}"
-                    ) from None
-                else:
-                    index.learn("utterances", (row.meta for row in conversation.rows))
-                    index.learn("conversations", [conversation.meta])
-                    index.learn("speakers", conversation.speakers.values())
-            members.close()
-            with _open(root / _SPEAKERS[0]) as stream:
-                members = _Members(stream)
-                for name, meta in speakers.items():
-                    members.add(name, {"meta": json.loads(meta), "vectors": []})
-                members.close()
-        for name, value in ((_CORPUS, {}), (_INDEX, index.to_json())):
-            with _open(root / name) as stream:
-                stream.write(_json(value) + "\n")
-
-
-# -------------------------------------------------------------------------------------------------------------- reading
+        write_folder(records, Path(path))
 
 
 class _Files:
     """The files of the one corpus that a source holds."""
 
     def __init__(self, source: str, options: ReadOptions) -> None:
-        names = (*_UTTERANCES, *_SPEAKERS, _CONVERSATIONS, _CORPUS, _INDEX)
+        names = (*_UTTERANCES, *_SPEAKERS, CONVERSATIONS, CORPUS, INDEX)
         missing = f"holds no {' or '.join(_UTTERANCES)}; expected a corpus folder of ConvoKit"
         try:
             found_files = source_files(source, *names, expected="a corpus folder of ConvoKit", options=options)
@@ -164,13 +130,13 @@ def _members_of(file: SourceFile, what: str, options: ReadOptions) -> Iterator[t
 
 def _read_index(files: _Files, report: Report, options: ReadOptions) -> None:
     """Binary metadata is pickled, and a pickle from outside may do anything: it is never read."""
-    file = files.get(_INDEX)
+    file = files.get(INDEX)
     if file is not None:
         for _part, kinds, place in _members_of(file, "the kinds of metadata", options):
             if isinstance(kinds, dict):
                 binary = sum(kind in ("bin", ["bin"]) for kind in kinds.values())
                 report.skip("metadata in pickles, which are not read", place.shown, binary)
-    file = files.get(_CORPUS)
+    file = files.get(CORPUS)
     if file is not None:
         for _name, _value, place in _members_of(file, "metadata", options):
             report.skip("metadata of the corpus as a whole", place.shown)
@@ -189,7 +155,7 @@ def _read_speakers(files: _Files, speakers: SpilledTexts, report: Report, option
 
 
 def _read_conversations(files: _Files, rows: SpilledRows, report: Report, options: ReadOptions) -> None:
-    file = files.get(_CONVERSATIONS)
+    file = files.get(CONVERSATIONS)
     if file is None:
         return
     for name, value, place in _members_of(file, "conversations", options):
@@ -218,11 +184,12 @@ def _read_utterances(file: SourceFile, rows: SpilledRows, report: Report, option
     of: str | None = None
     characters = 0
     for place, item in _utterance_items(file, report, options):
-        conversation = None
-        with report.catching(options, place):
+        try:
             row = _checked(item, report, place)
             conversation = _conversation_id(item, row, known)
-        if conversation is None:
+        except InputError:
+            with report.catching(options, place):
+                raise
             continue
         if conversation != of or characters >= _CHUNK_CHARACTERS:
             if waiting and of is not None:
@@ -330,7 +297,7 @@ def _gather(
     characters, has_meta = 0, False
     for kind, *payload in group:
         if kind == _META:
-            here = files.place(_CONVERSATIONS, payload[1])
+            here = files.place(CONVERSATIONS, payload[1])
             with report.catching(options, here):
                 if has_meta:
                     raise InputError(f"the conversation {identifier!r} stands here again; expected every id once")
@@ -359,15 +326,30 @@ def _gather(
     return conversation, place or files.utterances.place(1)
 
 
-def _record(conversation: Conversation, speakers: SpilledTexts, report: Report, place: Place) -> Record:
+class _Known:
+    """The metadata of speakers by name; those met lately are at hand."""
+
+    def __init__(self, speakers: SpilledTexts) -> None:
+        self._speakers = speakers
+        self._lately: dict[str, dict[str, Any]] = {}
+
+    def get(self, name: str) -> dict[str, Any]:
+        meta = self._lately.get(name)
+        if meta is None:
+            if len(self._lately) >= _MOST_AT_HAND:
+                self._lately.clear()
+            meta = self._lately[name] = json.loads(self._speakers.get(name) or "{}")
+        return meta
+
+
+def _record(conversation: Conversation, speakers: _Known, report: Report, place: Place) -> Record:
     if not conversation.rows:
         report.note("conversations without an utterance", place.shown)
     if in_a_circle(conversation.rows):
         report.note("conversations with replies in a circle", place.shown)
     for name in {row.speaker for row in conversation.rows}:
-        meta = speakers.get(name)
-        if meta is not None:
-            conversation.speakers[name] = json.loads(meta)
+        if meta := speakers.get(name):
+            conversation.speakers[name] = dict(meta)
     dialogue = dialogue_of(conversation)
     notes = annotations_of(conversation)
     return Record(dialogue, _annotations(dialogue, notes) if notes else [])
@@ -377,74 +359,3 @@ def _annotations(dialogue: Dialogue, notes: list[Any]) -> list[Annotation]:
     """Held to what the data model says of annotations, as the format ``jsonl`` does."""
     plain = [{"speaker": utterance.speaker, "text": utterance.text} for utterance in dialogue.utterances]
     return record_from_json({"id": dialogue.id, "utterances": plain, "annotations": notes}).annotations
-
-
-# -------------------------------------------------------------------------------------------------------------- writing
-
-
-class _Index:
-    """The kinds of values that each piece of metadata has, as ConvoKit's index tells them."""
-
-    def __init__(self) -> None:
-        self._kinds: dict[str, dict[str, list[str]]] = {"utterances": {}, "speakers": {}, "conversations": {}}
-
-    def learn(self, what: str, metas: Iterable[Mapping[str, Any]]) -> None:
-        kinds = self._kinds[what]
-        for meta in metas:
-            for name, value in meta.items():
-                known = kinds.setdefault(name, [])
-                if value is not None and (kind := str(type(value))) not in known:
-                    known.append(kind)
-
-    def to_json(self) -> dict[str, Any]:
-        index: dict[str, Any] = {f"{what}-index": kinds for what, kinds in self._kinds.items()}
-        return index | {"overall-index": {}, "version": 1, "vectors": []}
-
-
-class _Speakers:
-    """The metadata of speakers: ConvoKit has one for the whole corpus, so that of a speaker's first dialogue."""
-
-    def __init__(self, table: SpilledTexts) -> None:
-        self._table = table
-
-    def meta(self, name: str, meta: dict[str, Any]) -> dict[str, Any]:
-        if self._table.add(name, canonical_json(meta)):
-            return meta
-        known: dict[str, Any] = json.loads(self._table.get(name) or "{}")
-        return known
-
-
-class _Members:
-    """Writes the members of one JSON object, a line each."""
-
-    def __init__(self, stream: IO[str]) -> None:
-        self._stream = stream
-        self._between = "{"
-
-    def add(self, name: str, value: Any) -> None:
-        self._stream.write(f"{self._between}\n{_json(name)}: {_json(value)}")
-        self._between = ","
-
-    def close(self) -> None:
-        self._stream.write("{}\n" if self._between == "{" else "\n}\n")
-
-
-# ConvoKit opens files in the encoding of the machine, so they are ASCII.
-_json = json.JSONEncoder(sort_keys=True, allow_nan=False).encode
-
-
-def _open(path: Path) -> IO[str]:
-    return path.open("w", encoding="ascii", newline="\n")
-
-
-def _utterance(row: Row, conversation_id: str) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "conversation_id": conversation_id,
-        "text": row.text,
-        "speaker": row.speaker,
-        "meta": row.meta,
-        "reply-to": row.reply_to,
-        "timestamp": row.timestamp,
-        "vectors": [],
-    }
