@@ -183,3 +183,12 @@ def test_what_is_no_corpus_is_said_in_one_line(
         assert err == f"error: {small_bot}: is a bot; expected a corpus or a ranking set\n"
         _, err = said(capfd, "corpus", words[0], tmp_path / "nothing", *words[1:], code=1)
         assert err == f"error: {tmp_path / 'nothing'}: there is nothing at this path\n"
+
+
+def test_help_and_document_name_every_figure(capfd: pytest.CaptureFixture[str]) -> None:
+    text = "".join(said(capfd, "corpus", "plot", "--help")[0].split())
+    document = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
+    for names in FIGURES.values():
+        for name in names:
+            assert name in text
+            assert f"`{name}`" in document

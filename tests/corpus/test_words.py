@@ -55,11 +55,9 @@ def same_partition(words: list[str], numbers: list[int]) -> bool:
 @settings(max_examples=150, deadline=None)
 @given(TEXTS, st.sampled_from([3, 17, 1 << 18]))
 def test_the_words_of_white_space_are_those_of_split(texts: list[str], block: int) -> None:
-    before, words_module._BLOCK = words_module._BLOCK, block
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words_module, "_BLOCK", block)
         counts, numbers = taken_apart(texts, WordMethod("spaces", "spaces"))
-    finally:
-        words_module._BLOCK = before
     assert counts == [len(text.split()) for text in texts]
     assert same_partition([word for text in texts for word in text.split()], numbers)
 
@@ -72,6 +70,19 @@ def test_whole_arrays_and_single_texts_have_the_same_words(texts: list[str], nam
     plain = [words_of(text, method) for text in texts]
     assert counts == [len(words) for words in plain]
     assert same_partition([word for words in plain for word in words], numbers)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(alphabet="今天气真好我们,。 aA1\n\r%-", max_size=60))
+def test_a_text_in_pieces_has_the_words_of_the_whole(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words_module, "_PIECE", 5)
+        patch.setattr(words_module, "_WAITING", 3)
+        assert "".join(words_module._pieces(text)) == text
+        counts, numbers = taken_apart([text, "x"], WordMethod("chinese", "chinese"))
+    words = [word for word in rjieba.cut(text) if not word.isspace()]
+    assert counts == [len(words), 1]
+    assert same_partition([*words, "x"], numbers)
 
 
 def test_every_white_space_of_unicode_parts_words_and_nothing_else_does() -> None:

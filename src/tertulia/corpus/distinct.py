@@ -162,12 +162,17 @@ class DistinctGroup:
     def __init__(self, in_memory: int = _IN_MEMORY) -> None:
         self._counters: dict[Any, Distinct] = {}
         self._in_memory = in_memory
+        self._held = 0
 
     def add(self, name: Any, hashes: Hashes) -> None:
         """Take some more of the one of that name."""
-        self._counters.setdefault(name, Distinct()).add(hashes)
-        if sum(counter.held for counter in self._counters.values()) > self._in_memory:
+        counter = self._counters.setdefault(name, Distinct())
+        before = counter.held
+        counter.add(hashes)
+        self._held += counter.held - before
+        if self._held > self._in_memory:
             max(self._counters.values(), key=lambda counter: counter.held).to_disk()
+            self._held = sum(counter.held for counter in self._counters.values())
 
     def count(self, name: Any) -> int:
         """The distinct ones of that name."""

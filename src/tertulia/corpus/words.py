@@ -7,7 +7,7 @@ Whole Arrow arrays of texts are taken apart at once, on the bytes of their UTF-8
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,12 +38,12 @@ _WHITE = (
 _WHITE_TABLE = bytes(chr(byte) in _WHITE and byte < 0x80 for byte in range(256))
 # Han: the unified ideographs with what stands between their blocks, the compatibility ideographs, the supplementary planes.
 _HAN_RANGE = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_HAN = re.compile(f"[{_HAN_RANGE}]")
-_KANA = re.compile("[\u3040-\u30ff]")
+_HAN = re.compile(f"[{_HAN_RANGE}]+")
+_KANA = re.compile("[\u3040-\u30ff]+")
 _HAN_HAN = re.compile(f"(?<=[{_HAN_RANGE}])(?=[{_HAN_RANGE}])")
 _HAN_SPACE_HAN = re.compile(f"(?<=[{_HAN_RANGE}]) +(?=[{_HAN_RANGE}])")
 # Kana, Thai, Lao, Burmese, Khmer: written without spaces, and without a tokenizer here.
-_NO_SPACES = re.compile("[\u3040-\u30ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_NO_SPACES = re.compile("[\u3040-\u30ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")
 # A text is Chinese if one in so many of its characters that are not white space is Han ...
 _HAN_SHARE = 5
 # ... and less than one in so many of those is accompanied by a kana, which would make it Japanese.
@@ -51,8 +51,15 @@ _KANA_SHARE = 4
 # A Chinese word has some 1.6 characters, so in segmented text about half of the places between two ideographs are spaces;
 # where Chinese is written as it is written, hardly any.
 _SEGMENTED = 0.25
-# Bytes of text that are taken apart at once.
+# Of a text in the sample so many characters are looked at.
+_SAMPLE_CHARACTERS = 2_000
+# Bytes of text that are taken apart by white space at once.
 _BLOCK = 1 << 18
+# Characters of a text that rjieba gets at once, and words of rjieba that wait to be hashed.
+_PIECE = 200_000
+_WAITING = 200_000
+# jieba first takes a text apart at what is none of these, and segments what lies between.
+_BORDER = re.compile(r"[^\u4e00-\u9fd5a-zA-Z0-9+#&._%\-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +94,20 @@ class WordPart:
 
 def is_chinese(text: str) -> bool:
     """Whether a text is Chinese by its script: a fifth of its characters without white space are Han, hardly any are kana."""
-    han = len(_HAN.findall(text))
+    han = _number(_HAN, text)
     if not han:
         return False
-    characters = sum(map(len, text.split()))
-    return han * _HAN_SHARE >= characters and len(_KANA.findall(text)) * _KANA_SHARE < han
+    return han * _HAN_SHARE >= _black(text) and _number(_KANA, text) * _KANA_SHARE < han
+
+
+def _number(characters: re.Pattern[str], text: str) -> int:
+    """How many characters of a text match a pattern of runs."""
+    return len(text) - len(characters.sub("", text))
+
+
+def _black(text: str) -> int:
+    """How many characters of a text are not white space."""
+    return len(text) - sum(map(text.count, _WHITE))
 
 
 def words_of(text: str, method: WordMethod) -> list[str]:
@@ -100,7 +116,7 @@ def words_of(text: str, method: WordMethod) -> list[str]:
         return text.split()
     import rjieba  # its dictionary loads with the first text; most corpora never need it
 
-    return [word for word in rjieba.cut(text) if not word.isspace()]
+    return [word for piece in _pieces(text) for word in rjieba.cut(piece) if not word.isspace()]
 
 
 def choose_method(wanted: str, sample: Iterable[str]) -> WordMethod:
@@ -121,13 +137,13 @@ def choose_method(wanted: str, sample: Iterable[str]) -> WordMethod:
     if wanted != "auto":
         raise ConfigurationError(f"there is no way {wanted!r} to count words; expected one of {', '.join(METHODS)}")
     together = apart = characters = without = 0
-    for text in sample:
-        characters += sum(map(len, text.split()))
+    for text in (whole[:_SAMPLE_CHARACTERS] for whole in sample):
+        characters += _black(text)
         if text.isascii():
             continue
         together += len(_HAN_HAN.findall(text))
         apart += len(_HAN_SPACE_HAN.findall(text))
-        without += len(_NO_SPACES.findall(text))
+        without += _number(_NO_SPACES, text)
     segmented = apart > 0 and apart >= _SEGMENTED * (apart + together)
     remark = None
     if segmented:
@@ -159,11 +175,31 @@ def split_texts(texts: pa.Array, method: WordMethod) -> list[WordPart]:
 def _by_rjieba(texts: pa.Array, rows: Integers) -> WordPart:
     import rjieba
 
-    lists = [[word for word in rjieba.cut(text) if not word.isspace()] for text in texts.to_pylist()]
-    counts = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
-    return WordPart(
-        rows, counts, hashes_of(pa.array([word for words in lists for word in words], type=pa.string())), True
-    )
+    counts = np.zeros(len(texts), dtype=np.int64)
+    hashes: list[Hashes] = [np.zeros(0, dtype=np.uint64)]
+    waiting: list[str] = []
+    for row in range(len(texts)):
+        for piece in _pieces(texts[row].as_py()):
+            words = [word for word in rjieba.cut(piece) if not word.isspace()]
+            counts[row] += len(words)
+            waiting += words
+            if len(waiting) >= _WAITING:
+                hashes.append(hashes_of(pa.array(waiting, type=pa.string())))
+                waiting = []
+    hashes.append(hashes_of(pa.array(waiting, type=pa.string())))
+    return WordPart(rows, counts, np.concatenate(hashes), True)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A text in pieces of bounded length, cut only where no word of rjieba can go on."""
+    start = 0
+    while len(text) - start > _PIECE:
+        border = _BORDER.search(text, start + _PIECE)
+        if border is None:
+            break
+        yield text[start : border.end()]
+        start = border.end()
+    yield text[start:]
 
 
 def _buffers(texts: pa.Array) -> tuple[Integers, bytes]:
@@ -177,17 +213,33 @@ def _buffers(texts: pa.Array) -> tuple[Integers, bytes]:
 
 def _by_white_space(texts: pa.Array) -> tuple[Integers, Hashes]:
     edges, raw = _buffers(texts)
+    cuts = _with_cuts(edges, raw)
     counts: list[Integers] = [np.zeros(0, dtype=np.int64)]
     hashes: list[Hashes] = [np.zeros(0, dtype=np.uint64)]
     first = 0
-    while first < len(texts):
+    while first < len(cuts) - 1:
         # So many texts as fit into the processor's cache together, or one.
-        last = max(first + 1, int(np.searchsorted(edges, edges[first] + _BLOCK, side="right")) - 1)
-        found = _block_by_white_space(raw[int(edges[first]) : int(edges[last])], edges[first : last + 1] - edges[first])
+        last = max(first + 1, int(np.searchsorted(cuts, cuts[first] + _BLOCK, side="right")) - 1)
+        found = _block_by_white_space(raw[int(cuts[first]) : int(cuts[last])], cuts[first : last + 1] - cuts[first])
         counts.append(found[0])
         hashes.append(found[1])
         first = last
-    return np.concatenate(counts), np.concatenate(hashes)
+    number = np.concatenate(counts)
+    if cuts is not edges:
+        words_until = np.append(0, np.cumsum(number))[np.searchsorted(cuts, edges)]
+        number = np.diff(words_until)
+    return number, np.concatenate(hashes)
+
+
+def _with_cuts(edges: Integers, raw: bytes) -> Integers:
+    """The edges of the texts, and of a text that is longer than a block also the ends of pieces, each after a space."""
+    cuts: list[int] = []
+    for row in np.flatnonzero(np.diff(edges) > 2 * _BLOCK).tolist():
+        at = raw.find(b" ", int(edges[row]) + _BLOCK, int(edges[row + 1]) - 1)
+        while at >= 0:
+            cuts.append(at + 1)
+            at = raw.find(b" ", at + _BLOCK, int(edges[row + 1]) - 1)
+    return np.sort(np.append(edges, np.array(cuts, dtype=np.int64))) if cuts else edges
 
 
 def _block_by_white_space(raw: bytes, edges: Integers) -> tuple[Integers, Hashes]:
