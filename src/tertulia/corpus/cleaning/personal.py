@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
@@ -83,6 +84,23 @@ _NO_HANDLE = frozenset(
 )
 
 
+class _Taken:
+    """Spans of a text of which none overlaps another."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
+    def take(self, start: int, end: int) -> bool:
+        """Take a span, unless a part of it is taken."""
+        place = bisect_left(self._starts, end)
+        if place and self._ends[place - 1] > start:
+            return False
+        self._starts.insert(place, start)
+        self._ends.insert(place, end)
+        return True
+
+
 class PersonalDetails(FilterBase):
     """Finds personal details; the kinds are e-mail, phone, card, iban, resident-id, ssn, nino, ip-address, address and handle.
 
@@ -109,10 +127,12 @@ class PersonalDetails(FilterBase):
         if _DIGIT_OR_AT.search(plain) is None and _CUE.search(plain.lower()) is None:
             return ()
         hits: list[Hit] = []
-        taken = [match.span() for match in _URL.finditer(plain)] if ":" in plain or "www" in plain else []
+        taken = _Taken()
+        if ":" in plain or "www" in plain:
+            for match in _URL.finditer(plain):
+                taken.take(*match.span())
         for kind, (start, end) in self._candidates(plain):
-            if all(end <= other[0] or start >= other[1] for other in taken):
-                taken.append((start, end))
+            if taken.take(start, end):
                 hits.append(Hit(kind, start, end))
         return sorted(hits, key=lambda hit: hit.start or 0)
 
