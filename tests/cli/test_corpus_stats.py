@@ -7,6 +7,7 @@ import pytest
 
 from tertulia.artefact import Manifest
 from tertulia.cli.main import main
+from tertulia.corpus.figures import FIGURES
 from tertulia.corpus.model import (
     Annotation,
     Candidate,
