@@ -16,6 +16,7 @@ import typer
 from tertulia import __version__
 from tertulia.cli.main import app, main
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance
+from tertulia.formats.registry import FORMATS
 
 from ..conftest import SMALL
 from ..formats.test_self_dialogue import GOOD, TWENTY, lay_out, row
@@ -224,7 +225,7 @@ def test_bad_input_is_one_clear_line(tmp_path: Path, capfd: pytest.CaptureFixtur
     said = failed(capfd, *importing, tmp_path / "nothing", *out)
     assert "nothing: there is nothing at this path" in said
     said = failed(capfd, "corpus", "import", "cvs", tmp_path / "source", *out)
-    assert "there is no format 'cvs'; there are: jsonl, log, self-dialogue" in said
+    assert "there is no format 'cvs'; there are: ccpe, chat-jsonl, " in said
     said = failed(capfd, *importing, tmp_path / "source", "-o", corpus)
     assert "sd: exists already (--overwrite replaces it)" in said
     said = failed(capfd, *importing, tmp_path / "source", "-o", tmp_path / "file")
@@ -390,15 +391,21 @@ def test_json_has_the_documented_keys(tmp_path: Path, capfd: pytest.CaptureFixtu
     source = tmp_path / "source"
     assert keys("corpus", "import", "self-dialogue", source, "-o", tmp_path / "b") == ["corpus", "counts", "report"]
     assert keys("corpus", "export", "jsonl", corpus, "-o", tmp_path / "b.jsonl") == ["dialogues", "output", "report"]
-    assert keys("corpus", "formats") == ["jsonl", "log", "self-dialogue"]
+    assert keys("corpus", "formats") == sorted(FORMATS.names())
     assert keys("corpus", "show", corpus) == ["dialogues", "first"]
     shown = json.loads(printed(capfd, "corpus", "show", corpus, "A1", "--json"))
     assert shown == json.loads((tmp_path / "b.jsonl").read_text().splitlines()[0])
-    documented = ["dialogues", "domains", "layers", "speakers", "splits", "utterances", "words"]
-    assert keys("corpus", "stats", corpus) == documented
+    documented = {"dialogues", "domains", "layers", "speakers", "splits", "utterances", "words"}
+    assert documented <= set(keys("corpus", "stats", corpus))
     found = json.loads(printed(capfd, "corpus", "verify", corpus, "--json"))
-    assert sorted(found) == ["contradictions", "figures", "misprints", "publication", "topics", "topics_met"]
-    assert sorted(found["figures"][0]) == ["difference", "found", "measure", "printed", "published", "what"]
+    documented = {"contradictions", "figures", "misprints", "publication", "topics", "topics_met"}
+    assert set(found) == documented | {"agreement", "name", "notes", "partial"}
+    figure = {"difference", "found", "measure", "printed", "published", "what"}
+    assert set(found["figures"][0]) == figure | {"digits", "met", "unit"}
+    assert keys("corpus", "split", corpus, "-o", tmp_path / "s") == ["output", "splits"]
+    assert keys("corpus", "sample", corpus, "-n", "1", "-o", tmp_path / "one") == ["counts", "output"]
+    both = (corpus, tmp_path / "s", "--prefix", "-o", tmp_path / "both")
+    assert keys("corpus", "merge", *both) == ["counts", "output", "report"]
     manifest = json.loads(printed(capfd, "inspect", corpus, "--json"))
     assert manifest["intact"] is True
     assert {"kind", "digest", "files", "counts", "inputs", "report"} <= manifest.keys()

@@ -32,7 +32,7 @@ def test_every_format_is_documented() -> None:
 
 
 def test_an_unknown_format_is_answered_with_the_known_ones(source: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="there is no format 'cvs'; there are: jsonl, log, self-dialogue"):
+    with pytest.raises(ConfigurationError, match="there is no format 'cvs'; there are: ccpe, chat-jsonl, "):
         import_corpus("cvs", source, tmp_path / "c", Report())
     with pytest.raises(ConfigurationError, match="there is no format 'cvs'"):
         export_corpus("cvs", tmp_path / "c", tmp_path / "out", Report())

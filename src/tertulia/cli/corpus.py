@@ -19,7 +19,7 @@ from tertulia.errors import ConfigurationError, UsageError
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Import, look at, verify, divide, clean and export corpora and ranking sets.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+    help="Import, look into, verify, divide, clean, export.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
 )
 
 _Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
@@ -110,7 +110,7 @@ def export(
 
 @app.command("formats", epilog="Example: tertulia corpus formats")
 def formats(json_: _Json = False) -> None:
-    """List the formats that can be imported and exported, with the options that only they have."""
+    """List the formats. What can be imported and exported, and the options that only some have."""
     from tertulia.formats.registry import FORMATS
 
     found = {name: _described(name) for name in FORMATS.names()}

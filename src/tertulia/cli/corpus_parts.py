@@ -150,7 +150,7 @@ def sample(
     overwrite: _Overwrite = False,
     json_: _Json = False,
 ) -> None:
-    """Draw a part of a corpus. A seeded draw of so many or of such a share, of some domains or splits, or all of these."""
+    """Draw a sample. A seeded draw of so many or of such a share, of some domains or splits, or all of these."""
     from tertulia.corpus.sampling import sample_collection
 
     if count is None and fraction is None and not domain and not split_:
