@@ -5,6 +5,7 @@ Built column by column in Arrow and written as Tertulia lays a corpus out, at so
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 from collections.abc import Iterator
@@ -24,18 +25,15 @@ WORDS = 31  # a mean utterance: about 200 bytes
 DOMAINS = ["cooking", "cycling", "films", "gardening", "music", "sailing", "travel", "weather"]
 
 
-def words(rng: np.random.Generator) -> pa.Array:
+def words(chance: random.Random) -> pa.Array:
     """Distinct made-up words, the frequent ones short."""
     onsets = ["b", "br", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "st", "t", "tr", "v", "w", "z", ""]
     vowels = ["a", "e", "i", "o", "u", "ai", "ea", "ou"]
     codas = ["", "", "n", "r", "s", "t", "l", "nd"]
     found: dict[str, None] = {}
     while len(found) < VOCABULARY:
-        syllables = 1 + min(3, len(found) * 4 // VOCABULARY + int(rng.integers(0, 2)))
-        parts = [
-            onsets[rng.integers(len(onsets))] + vowels[rng.integers(len(vowels))] + codas[rng.integers(len(codas))]
-            for _ in range(syllables)
-        ]
+        syllables = 1 + min(3, len(found) * 4 // VOCABULARY + chance.randrange(2))
+        parts = [chance.choice(onsets) + chance.choice(vowels) + chance.choice(codas) for _ in range(syllables)]
         found["".join(parts)] = None
     return pa.array(list(found), pa.large_string())
 
@@ -43,25 +41,29 @@ def words(rng: np.random.Generator) -> pa.Array:
 def batches(size: int, seed: int) -> Iterator[tuple[dict[str, pa.Table], int]]:
     """The three tables batch by batch, with the bytes of text in each, until there are ``size`` bytes."""
     rng = np.random.default_rng(seed)
-    vocabulary = words(rng)
+    vocabulary = words(random.Random(seed))
     weights = 1 / (np.arange(VOCABULARY) + 2.7) ** 1.05
     cumulative = np.cumsum(weights / weights.sum())
+    # The inverse of the distribution at two million places: a draw is one look.
+    inverse = (
+        np.searchsorted(cumulative, (np.arange(1 << 21) + 0.5) / (1 << 21)).clip(0, VOCABULARY - 1).astype(np.int32)
+    )
     done = number = 0
     while done < size:
-        tables = _batch(rng, vocabulary, cumulative, number)
+        tables = _batch(rng, vocabulary, inverse, number)
         count = int(pc.sum(pc.binary_length(tables["utterances"].column("text"))).as_py())
         yield tables, count
         done += count
         number += BATCH
 
 
-def _batch(rng: np.random.Generator, vocabulary: pa.Array, cumulative: np.ndarray, number: int) -> dict[str, pa.Table]:
+def _batch(rng: np.random.Generator, vocabulary: pa.Array, inverse: np.ndarray, number: int) -> dict[str, pa.Table]:
     ids = pa.array([f"s{index:09d}" for index in range(number, number + BATCH)], pa.string())
     sizes = rng.integers(2, 15, BATCH)
     owner = np.repeat(np.arange(BATCH), sizes)
     position = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     lengths = 1 + rng.geometric(1 / WORDS, len(owner))
-    drawn = np.searchsorted(cumulative, rng.random(int(lengths.sum()))).clip(0, VOCABULARY - 1)
+    drawn = inverse[rng.integers(0, len(inverse), int(lengths.sum()), dtype=np.int32)]
     tokens = pc.take(vocabulary, pa.array(drawn, pa.int32()))
     offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int64())
     texts = pc.binary_join(pa.LargeListArray.from_arrays(offsets, tokens), pa.scalar(" ", pa.large_string()))
@@ -69,7 +71,6 @@ def _batch(rng: np.random.Generator, vocabulary: pa.Array, cumulative: np.ndarra
     started = 1_500_000_000_000_000 + (number + np.arange(BATCH)) * 30_000_000
     sent = started[owner] + position * 20_000_000
     schemas = RECORDS.schemas
-    empty = "{}"
     dialogues = [
         ids,
         pa.array([DOMAINS[which] for which in rng.integers(0, len(DOMAINS), BATCH)], pa.string()),
@@ -77,18 +78,18 @@ def _batch(rng: np.random.Generator, vocabulary: pa.Array, cumulative: np.ndarra
         pa.nulls(BATCH, pa.string()),
         pa.array(started, schemas["dialogues"].field("started_at").type),
         pa.array(sizes, pa.int32()),
-        pa.array([empty] * BATCH, pa.string()),
+        pa.repeat("{}", BATCH),
     ]
     utterances = [
         ids.take(pa.array(owner)),
         pa.array(position, pa.int32()),
         pa.array(position, pa.int32()),
-        pa.array([f"p{person:07d}" for person in people], pa.string()),
+        pc.binary_join_element_wise("p", pa.array(people).cast(pa.string()), ""),
         pa.array(["user", "agent"], pa.string()).take(pa.array(position % 2)),
         texts.cast(pa.string()),
         pa.array(sent, schemas["utterances"].field("sent_at").type),
         pa.nulls(len(owner), pa.string()),
-        pa.array([empty] * len(owner), pa.string()),
+        pa.repeat("{}", len(owner)),
     ]
     rated = np.repeat(np.flatnonzero(rng.random(BATCH) < 0.05), 3)
     grades = (rng.integers(1, 6, len(rated) // 3).repeat(3) + rng.integers(0, 2, len(rated))).clip(1, 5)
@@ -101,7 +102,7 @@ def _batch(rng: np.random.Generator, vocabulary: pa.Array, cumulative: np.ndarra
         pa.array([f"rater{n % 3}" for n in range(len(rated))], pa.string()),
         pa.nulls(len(rated), pa.string()),
         pa.array(grades.astype(float), pa.float64()),
-        pa.array([empty] * len(rated), pa.string()),
+        pa.repeat("{}", len(rated)),
     ]
     columns = {"dialogues": dialogues, "utterances": utterances, "annotations": annotations}
     return {table: pa.Table.from_arrays(columns[table], schema=schemas[table]) for table in columns}
