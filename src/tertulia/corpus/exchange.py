@@ -154,7 +154,8 @@ class Format(Protocol):
     """An outside format of conversations (``Record``) or of ranking sets (``RankingRecord``), as ``holds`` says.
 
     A format without a writer has ``writes`` false. ``options`` maps the name of an option that only this reader has to one line
-    of help. A reader that a user may tell which column is what has a class attribute ``takes_columns`` that is true.
+    of help; those that name a file or folder stand in a class attribute ``path_options`` (a frozenset). A reader that a user may
+    tell which column is what has a class attribute ``takes_columns`` that is true.
     """
 
     name: str

@@ -59,6 +59,7 @@ class DialEvalFormat:
             "split": "the split of the dialogues that name none, such as train",
         }
     )
+    path_options = frozenset({"english", "labels"})
     licence = "research only (the text); CC BY 4.0 (the labels)"
     citation = (
         "Zeng, Z., Luo, C., Shang, L., Li, H., Sakai, T. (2017). "

@@ -54,12 +54,13 @@ def import_corpus(
     manifest = Manifest(
         holds,
         command=["tertulia", "corpus", "import", format_name, _shown_name(source)],
-        options=_shown_options(options),
+        options=_shown_options(reader, options),
         details={"format": format_name},
         licence=reader.licence,
         citation=reader.citation,
     )
-    records = _reported(reader.read(source, report, options), manifest, report, path, output)
+    inputs = [path, *(Path(value) for name, value in options.values.items() if name in _paths(reader) and value)]
+    records = _reported(reader.read(source, report, options), manifest, report, inputs, output)
     write = write_ranking_set if holds == RANKING_SET else write_corpus
     return write(output, records, manifest, overwrite=overwrite)
 
@@ -74,11 +75,14 @@ def _check_options(reader: Format, options: ReadOptions) -> None:
         raise ConfigurationError(f"the format {reader.name!r} takes no --columns: its columns are fixed")
 
 
-def _shown_options(options: ReadOptions) -> dict[str, Any]:
+def _shown_options(reader: Format, options: ReadOptions) -> dict[str, Any]:
     """The options as the manifest keeps them: paths among the values by their last part only."""
     shown: dict[str, Any] = {"skip_bad": options.skip_bad, "drop_duplicates": options.drop_duplicates}
     if options.values:
-        shown["values"] = {name: _shown_name(value) for name, value in options.values.items() if value}
+        paths = _paths(reader)
+        shown["values"] = {
+            name: _shown_name(value) if name in paths and value else value for name, value in options.values.items()
+        }
     if options.columns:
         shown["columns"] = dict(options.columns)
     return shown
@@ -91,12 +95,25 @@ def _shown_name(source: str) -> str:
     return os.path.basename(os.path.abspath(source))
 
 
-def _reported(records: Iterator[Any], manifest: Manifest, report: Report, source: Path, output: Path) -> Iterator[Any]:
+def _reported(
+    records: Iterator[Any], manifest: Manifest, report: Report, inputs: list[Path], output: Path
+) -> Iterator[Any]:
     """The records; after the last, the manifest learns what the reader found and what it has read."""
     yield from records
     manifest.report = report.to_json()
-    if source.is_file() or source.is_dir():
-        manifest.inputs = [digest_of_path(source, without=output)]
+    manifest.inputs = [digest_of_path(path, without=output) for path in inputs if _is_there(path)]
+
+
+def _paths(reader: Format) -> frozenset[str]:
+    """The options of a reader that name a file or folder, which is an input as well."""
+    return getattr(reader, "path_options", frozenset())
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file() or path.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def export_corpus(

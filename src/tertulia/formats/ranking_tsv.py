@@ -53,6 +53,7 @@ class RankingTsvFormat:
         "lookup": "the file of dialogue ids, where it does not stand beside the set as NAME_lookup.txt",
         "quoting": "detect (as they are given), csv (cells in quotation marks, those inside doubled) or none",
     }
+    path_options = frozenset({"lookup"})
     licence = None
     citation = (
         "Penha, G., Balan, A., Hauff, C. (2019). Introducing MANtIS: a novel Multi-Domain Information Seeking Dialogues "
