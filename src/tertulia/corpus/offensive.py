@@ -286,6 +286,8 @@ class OffensiveFilter:
 
     def _spaced(self, words: list[str]) -> Iterator[tuple[int, int, str]]:
         """``f u c k`` and ``f.u.c.k``: single letters in a row that spell a term of four letters or more."""
+        if list(map(len, words)).count(1) < 4:
+            return
         run: list[str] = []
         for index, word in enumerate([*words, ""]):
             if len(word) == 1:
