@@ -56,9 +56,15 @@ class Collection(Generic[R]):
         """Every record in order of id, or those of the ids in ``only``, streaming."""
         return self._reader.records(None if only is None else pa.array(only, pa.string()))
 
-    def batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[Any]:
-        """The row groups of a table as ``pyarrow.Table``, with these columns or all, streaming."""
-        return self._reader.batches(table, columns)
+    def row_groups(self, table: str) -> int:
+        """How many row groups a table has."""
+        return int(self._reader.file(table).num_row_groups)
+
+    def batches(
+        self, table: str, columns: Sequence[str] | None = None, groups: Sequence[int] | None = None
+    ) -> Iterator[Any]:
+        """The row groups of a table, or those of these numbers, as ``pyarrow.Table`` with these columns or all, streaming."""
+        return self._reader.batches(table, columns, groups)
 
     def get(self, identifier: str) -> R:
         """One record by its id, without reading the rest.

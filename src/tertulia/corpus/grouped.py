@@ -226,11 +226,13 @@ class GroupedReader(Generic[R]):
             keys = self.file(table).read_row_group(group, columns=[name], use_threads=False).column(name)
             return bool(pc.any(pc.is_in(keys, only)).as_py())
 
-    def batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        """The row groups of a table as Arrow tables, with these columns or all."""
+    def batches(
+        self, table: str, columns: Sequence[str] | None = None, groups: Sequence[int] | None = None
+    ) -> Iterator[pa.Table]:
+        """The row groups of a table, or those of these numbers, as Arrow tables with these columns or all."""
         file = self.file(table)
         names = list(self._layout.schemas[table].names if columns is None else columns)
-        for group in range(file.num_row_groups):
+        for group in range(file.num_row_groups) if groups is None else groups:
             with self._reading(table, f"row group {group} is damaged"):
                 batch = file.read_row_group(group, columns=names, use_threads=False)
                 for name in self._layout.filled[table] & set(names):

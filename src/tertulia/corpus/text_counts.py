@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -27,14 +26,11 @@ _SAMPLE_TEXTS = 500
 
 def sample_of(collection: Collection[Any], table: str, column: str, texts: Callable[[Any], Any]) -> list[str]:
     """Some texts from all over a table; ``texts`` makes an array of texts of the column."""
-    file = collection._reader.file(table)
-    groups = file.num_row_groups
+    number = collection.row_groups(table)
+    chosen = sorted({number * part // _SAMPLE_GROUPS for part in range(_SAMPLE_GROUPS if number else 0)})
     sample: list[str] = []
-    # A row group that is damaged is met, with a clear error, when it is counted.
-    with contextlib.suppress(pa.ArrowException, OSError, ValueError):
-        for group in sorted({groups * part // _SAMPLE_GROUPS for part in range(_SAMPLE_GROUPS if groups else 0)}):
-            rows = file.read_row_group(group, columns=[column], use_threads=False)
-            sample += texts(rows.column(column)).slice(0, _SAMPLE_TEXTS).to_pylist()
+    for rows in collection.batches(table, [column], chosen):
+        sample += texts(rows.column(column)).slice(0, _SAMPLE_TEXTS).to_pylist()
     return sample
 
 
