@@ -41,7 +41,7 @@ i love you|you are amazing|you're so funny|do you like jazz|kick ass|Kick-Ass|do
 virgin olive oil|Virgin Records|nipple of a baby bottle|breast of chicken|chicken breast|hot dog|hoe|a garden hoe|hoes and rakes|rake|ho ho ho|tool|rooster|donkey|beaver|bush|Kate Bush
 shut the door|shut up, really? no way|hate Mondays|I hate cilantro|i hate you a little for that|drug store|cracker|crackers and cheese|a slope for skiing|gay marriage is legal there|lesbian cinema|a queer reading|Jewish food|a Muslim friend|Black Panther
 have you read The Idiot|are you reading The Idiot by Dostoevsky|you will love The Idiot|who're they|he'll be there|she'll sell shells|we're here|I'd go|the stupid computer crashed|sugar makes you fat
-drop dead gorgeous|shoot yourself in the foot|spick and span|doo-wop groups|a few doo wops|Inglorious Bastards|Cum On Feel the Noize|blue-footed boobies|the plants just die in winter|xXx with Vin Diesel|suck my thumb|Dick Powell sang in it|I met Dick Smith|this is a sambo lesson
+woops, i did it|Don't let the sun go down on me|drop dead gorgeous|shoot yourself in the foot|spick and span|doo-wop groups|a few doo wops|Inglorious Bastards|Cum On Feel the Noize|blue-footed boobies|the plants just die in winter|xXx with Vin Diesel|suck my thumb|Dick Powell sang in it|I met Dick Smith|this is a sambo lesson
 you are not an idiot|you are never useless|are you a robot|are you free|do you hate Mondays|I will call you|i'm gonna cook|I am going to hurt tomorrow|e-mail|co-op|x-ray|as-is|re-run|p.s. it was fun|U.S.A.|it was great.so we left|US$ 5|A$10|cash in $$
 5***|4** hotel|***|!!!|@home|$5|a*b=c|c++|c#|e=mc2|3.14|ok!|😀|Straße|naïve café|привет|你好
 """  # noqa: E501
