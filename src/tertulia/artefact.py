@@ -45,6 +45,8 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
+# One encoder for all: a corpus has an object of attributes for every row.
+_ENCODE = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _CHUNK = 1 << 20
 _SCHEMA = 1
 # Linux: exchange two names in one step (renameat2(2)), relative to the working directory.
@@ -103,7 +105,7 @@ class Manifest:
 
 def canonical_json(value: Any) -> str:
     """JSON with sorted keys, no spaces, and text as it is: equal values give equal bytes."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return "{}" if value == {} else _ENCODE(value)
 
 
 def sha256_of(path: Path) -> str:

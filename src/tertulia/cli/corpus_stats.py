@@ -77,7 +77,7 @@ def plot(
     if json_:
         print_json({"output": str(output), **drawn.to_json()})
         return
-    print(visible(f"{output}: {drawn.heading.lower()}, {drawn.sample}"))
+    print(visible(f"{output}: {drawn.heading[:1].lower()}{drawn.heading[1:]}, {drawn.sample}"))
 
 
 def _print_corpus(found: Mapping[str, Any]) -> None:

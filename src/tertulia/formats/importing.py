@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +64,19 @@ def import_corpus(
     inputs = [path, *(Path(value) for name, value in options.values.items() if name in _paths(reader) and value)]
     records = _reported(reader.read(source, report, options), manifest, report, inputs, output)
     write = write_ranking_set if holds == RANKING_SET else write_corpus
-    return write(output, records, manifest, overwrite=overwrite)
+    with _few_collections():
+        return write(output, records, manifest, overwrite=overwrite)
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Let Python look for cycles seldom: millions of records come and go, none of them in a cycle."""
+    before = gc.get_threshold()
+    gc.set_threshold(200_000, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _check_options(reader: Format, options: ReadOptions) -> None:
@@ -153,7 +167,7 @@ def export_corpus(
                 progress(1, total)
             yield record
 
-    with open_collection(corpus, check_digests=True) as opened, work_directory(output) as work:
+    with open_collection(corpus, check_digests=True) as opened, work_directory(output) as work, _few_collections():
         draft = work / "draft"
         writer.write(counted(opened.records(), len(opened)), str(draft), report)
         _check_replaceable(output, draft)

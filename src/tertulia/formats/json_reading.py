@@ -47,23 +47,19 @@ def json_lines(
                 value = raw = None
                 try:
                     raw = next(lines, None)
+                    if raw is None:
+                        break
+                    if raw.isspace():
+                        continue
+                    value = _object(raw)
                 except InputError as error:
-                    # Too long; damage of the file itself has named its place already.
+                    # Damage of the file itself has named its place already, and nothing can be read behind it.
                     if error.where is not None:
                         raise
-                    place = file.place(lines.number)
-                    with report.catching(options, place):
+                    with report.catching(options, file.place(lines.number)):
                         raise
-                    continue
-                if raw is None:
-                    break
-                if raw.isspace():
-                    continue
-                place = file.place(lines.number)
-                with report.catching(options, place):
-                    value = _object(raw)
                 if value is not None:
-                    yield place, value
+                    yield file.place(lines.number), value
 
 
 def _object(raw: bytes) -> dict[str, Any]:

@@ -162,6 +162,9 @@ def record_from_json(value: dict[str, Any]) -> Record:
 
 
 def _utterance(item: dict[str, Any], index: int, speaker: str, turn: int) -> Utterance:
+    if len(item) == 2 and isinstance(item.get("text"), str):
+        # Most of many files: a speaker and a text, nothing else.
+        return Utterance(index, turn, speaker, text(item, "text", required=True) or "")
     refuse_unknown(item, f"utterance {index}", _OF_UTTERANCE)
     position = whole_number(item, "position", index)
     if position != index:
