@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tertulia.cli.corpus_clean import clean
+from tertulia.cli.corpus_clean import CLEAN_EPILOG, clean
 from tertulia.cli.corpus_parts import merge, sample, split
 from tertulia.cli.corpus_show import show
 from tertulia.cli.corpus_stats import plot, stats
@@ -155,6 +155,4 @@ app.command("verify", epilog="Example: tertulia corpus verify sd")(verify)
 app.command("show", epilog="Example: tertulia corpus show sd 30MVJZJNHN7S6ZBS927OOZDGGV7J9I")(show)
 app.command("stats", epilog="Example: tertulia corpus stats sd --json")(stats)
 app.command("plot", epilog="Example: tertulia corpus plot sd -o turns.svg --figure turns-per-dialogue")(plot)
-app.command("clean", epilog="Example: tertulia corpus clean sd -o sd-clean --filters offensive:drop,personal:mask")(
-    clean
-)
+app.command("clean", epilog=CLEAN_EPILOG)(clean)
