@@ -7,7 +7,6 @@ import pytest
 
 from tertulia.artefact import Manifest
 from tertulia.cli.main import main
-from tertulia.corpus.figures import FIGURES
 from tertulia.corpus.model import (
     Annotation,
     Candidate,
@@ -20,8 +19,9 @@ from tertulia.corpus.model import (
     Utterance,
 )
 from tertulia.corpus.ranking_set import write_ranking_set
+from tertulia.corpus.statistics.figures import FIGURES
+from tertulia.corpus.statistics.text_counts import TextCounts
 from tertulia.corpus.store import write_corpus
-from tertulia.corpus.text_counts import TextCounts
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tertulia.corpus.distinct import Distinct, DistinctGroup, Recent, hashes_of, unique
-from tertulia.corpus.tally import Tally
+from tertulia.corpus.statistics.distinct import Distinct, DistinctGroup, Recent, hashes_of, unique
+from tertulia.corpus.statistics.tally import Tally
 
 TEXTS = st.lists(st.text(alphabet="ab\x00é好", max_size=90), max_size=30)
 

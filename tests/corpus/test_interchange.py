@@ -15,7 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tertulia.artefact import Manifest, canonical_json
-from tertulia.corpus import grouped, nested_rows
+from tertulia.corpus import grouped
+from tertulia.corpus.interchange import nested_rows
+from tertulia.corpus.interchange.nested_rows import nested_schema, nested_tables
 from tertulia.corpus.model import (
     Annotation,
     Candidate,
@@ -27,7 +29,6 @@ from tertulia.corpus.model import (
     Turn,
     Utterance,
 )
-from tertulia.corpus.nested_rows import nested_schema, nested_tables
 from tertulia.corpus.ranking_set import RankingSet, write_ranking_set
 from tertulia.corpus.store import Corpus, write_corpus
 from tertulia.corpus.tables import RECORDS

@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 from tertulia.artefact import Manifest, verify
 from tertulia.corpus import grouped
-from tertulia.corpus.belonging import groups_of, normalised
 from tertulia.corpus.exchange import Report
-from tertulia.corpus.merging import merge_collections
 from tertulia.corpus.model import (
     Annotation,
     Candidate,
@@ -29,9 +27,11 @@ from tertulia.corpus.model import (
     Utterance,
 )
 from tertulia.corpus.opening import open_collection
+from tertulia.corpus.parts.belonging import groups_of, normalised
+from tertulia.corpus.parts.merging import merge_collections
+from tertulia.corpus.parts.sampling import sample_collection
+from tertulia.corpus.parts.splitting import assign, split_collection, targets
 from tertulia.corpus.ranking_set import write_ranking_set
-from tertulia.corpus.sampling import sample_collection
-from tertulia.corpus.splitting import assign, split_collection, targets
 from tertulia.corpus.store import Corpus, write_corpus
 from tertulia.errors import ArtefactError, InputError, UsageError
 

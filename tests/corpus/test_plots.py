@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tertulia.artefact import Manifest
-from tertulia.corpus.figures import FIGURES, Bar, Figure, figure_of
 from tertulia.corpus.model import (
     Annotation,
     Candidate,
@@ -25,12 +24,13 @@ from tertulia.corpus.model import (
     Turn,
     Utterance,
 )
-from tertulia.corpus.plots import check_target, specification, write_plot
 from tertulia.corpus.ranking_set import write_ranking_set
-from tertulia.corpus.statistics import corpus_statistics
-from tertulia.corpus.statistics_ranking import ranking_statistics
+from tertulia.corpus.statistics.dialogues import corpus_statistics
+from tertulia.corpus.statistics.figures import FIGURES, Bar, Figure, figure_of
+from tertulia.corpus.statistics.plots import check_target, specification, write_plot
+from tertulia.corpus.statistics.ranking import ranking_statistics
+from tertulia.corpus.statistics.tally import Tally
 from tertulia.corpus.store import write_corpus
-from tertulia.corpus.tally import Tally
 from tertulia.errors import ConfigurationError, InputError, MissingExtraError, TertuliaError, UsageError
 
 

@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tertulia.artefact import Manifest
-from tertulia.corpus import statistics_layers
 from tertulia.corpus.grouped import footer_digest
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance, number_turns
-from tertulia.corpus.statistics import corpus_statistics
+from tertulia.corpus.statistics import layers as statistics_layers
+from tertulia.corpus.statistics.dialogues import corpus_statistics
+from tertulia.corpus.statistics.words import WordMethod, words_of
 from tertulia.corpus.store import Corpus, write_corpus
-from tertulia.corpus.words import WordMethod, words_of
 from tertulia.errors import ArtefactError
 from tertulia.measures.agreement import krippendorff_alpha
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tertulia.artefact import Manifest
-from tertulia.corpus.describe import collection_statistics, records_of
 from tertulia.corpus.model import Candidate, Context, RankingRecord, Rating, Turn
 from tertulia.corpus.ranking_set import write_ranking_set
-from tertulia.corpus.statistics_ranking import ranking_statistics
-from tertulia.corpus.words import WordMethod, words_of
+from tertulia.corpus.statistics.describe import collection_statistics, records_of
+from tertulia.corpus.statistics.ranking import ranking_statistics
+from tertulia.corpus.statistics.words import WordMethod, words_of
 from tertulia.errors import ArtefactError
 from tertulia.measures.agreement import cohen_kappa, krippendorff_alpha
 
@@ -154,7 +154,7 @@ def test_more_than_two_annotators_have_no_kappa(tmp_path: Path, kind: str) -> No
 
 def test_the_released_ratings(data: Path, tmp_path: Path) -> None:
     from tertulia.corpus.exchange import ReadOptions, Report
-    from tertulia.formats.rated_tsv import RatedTsvFormat
+    from tertulia.formats.rated_tsv.format import RatedTsvFormat
 
     source = str(data / "rated_responses" / "tencent" / "rated_subset_408.tsv")
     records = RatedTsvFormat().read(source, Report(), ReadOptions())

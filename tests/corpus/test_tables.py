@@ -18,7 +18,7 @@ from tertulia.artefact import Manifest
 from tertulia.corpus import grouped, sorting, tables
 from tertulia.corpus.grouped import GroupedReader
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance
-from tertulia.corpus.statistics import corpus_statistics
+from tertulia.corpus.statistics.dialogues import corpus_statistics
 from tertulia.corpus.store import Corpus, CorpusWriter, write_corpus
 from tertulia.corpus.tables import TABLES, TableReader
 from tertulia.errors import ArtefactError, InputError, TertuliaError

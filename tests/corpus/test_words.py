@@ -9,8 +9,8 @@ import rjieba
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tertulia.corpus.words as words_module
-from tertulia.corpus.words import METHODS, WordMethod, choose_method, is_chinese, split_texts, words_of
+import tertulia.corpus.statistics.words as words_module
+from tertulia.corpus.statistics.words import METHODS, WordMethod, choose_method, is_chinese, split_texts, words_of
 from tertulia.errors import ConfigurationError
 
 WHITE = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()]

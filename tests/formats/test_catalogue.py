@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tertulia.errors import ConfigurationError, InputError, NotFoundError, TertuliaError
-from tertulia.formats.catalogue import DIGESTS, Catalogue, Entry, RemoteFile, safe_name
-from tertulia.formats.download import digests_of
-from tertulia.formats.listing import files_of_listing
+from tertulia.formats.fetching.catalogue import DIGESTS, Catalogue, Entry, RemoteFile, safe_name
+from tertulia.formats.fetching.download import digests_of
+from tertulia.formats.fetching.listing import files_of_listing
 
 from ..conftest import REPOSITORY
 
@@ -398,7 +398,7 @@ def test_every_field_and_option_is_documented() -> None:
     from typer.main import get_command
 
     from tertulia.cli.fetch import fetch
-    from tertulia.formats import catalogue
+    from tertulia.formats.fetching import catalogue
 
     app = typer.Typer(add_completion=False)
     app.command()(fetch)

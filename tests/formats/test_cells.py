@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tertulia.errors import InputError
-from tertulia.formats.cells import escape, number, spelled, unescape
-from tertulia.formats.context_ids import ContextIds, split_of
+from tertulia.formats.files.cells import escape, number, spelled, unescape
+from tertulia.formats.files.context_ids import ContextIds, split_of
 
 from .ranking import texts
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from tertulia.artefact import canonical_json
 from tertulia.corpus import tables
-from tertulia.corpus.convokit_rows import Row, in_a_circle, reading_order, time_of, timestamp_of
 from tertulia.corpus.exchange import ReadOptions, Report
+from tertulia.corpus.interchange.convokit_rows import Row, in_a_circle, reading_order, time_of, timestamp_of
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance
 from tertulia.corpus.store import Corpus
 from tertulia.errors import InputError
-from tertulia.formats import convokit
-from tertulia.formats.convokit import ConvoKitFormat
-from tertulia.formats.spill import SpilledRows, SpilledTexts
+from tertulia.formats.convokit import format as convokit
+from tertulia.formats.convokit.format import ConvoKitFormat
+from tertulia.formats.files.spill import SpilledRows, SpilledTexts
 
 from ..corpus.test_tables import EPOCH, JSON, TEXT, records
 from . import mutate

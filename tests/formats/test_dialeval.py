@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance
 from tertulia.errors import InputError
-from tertulia.formats.dialeval import DialEvalFormat
-from tertulia.formats.dialeval_labels import NUGGETS, SCALE
+from tertulia.formats.dialeval.format import DialEvalFormat
+from tertulia.formats.dialeval.labels import NUGGETS, SCALE
 
 from ..corpus.test_tables import records
 from . import mutate

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tertulia.corpus.exchange import Report
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance
 from tertulia.errors import InputError
-from tertulia.formats.dialeval import DialEvalFormat
-from tertulia.formats.dialeval_labels import NUGGETS, QUALITIES, SCALE
-from tertulia.formats.dialeval_submission import (
+from tertulia.formats.dialeval.format import DialEvalFormat
+from tertulia.formats.dialeval.labels import NUGGETS, QUALITIES, SCALE
+from tertulia.formats.dialeval.submission import (
     DialEvalSubmissionFormat,
     Submission,
     read_submission,

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from tertulia import __version__
 from tertulia.errors import ArtefactError, InputError
-from tertulia.formats import download
-from tertulia.formats.catalogue import RemoteFile
-from tertulia.formats.download import Downloader, DownloadOptions, Received, digests_of, next_address
+from tertulia.formats.fetching import download
+from tertulia.formats.fetching.catalogue import RemoteFile
+from tertulia.formats.fetching.download import Downloader, DownloadOptions, Received, digests_of, next_address
 
 from .web_server import Site, answer, chunked, hang_up, nonsense, serve, serving, silence
 

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from tertulia.errors import ArtefactError, ConfigurationError, InputError, TertuliaError
-from tertulia.formats.catalogue import Entry, RemoteFile
-from tertulia.formats.download import DownloadOptions
-from tertulia.formats.fetching import Fetched, FetchOptions, fetch
+from tertulia.formats.fetching.catalogue import Entry, RemoteFile
+from tertulia.formats.fetching.download import DownloadOptions
+from tertulia.formats.fetching.fetch import Fetched, FetchOptions, fetch
 
 from .test_catalogue import listing
 from .web_server import Site, answer, serve, serving

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tertulia.corpus.exchange import ReadOptions, Report
 from tertulia.errors import InputError
-from tertulia.formats import json_reading, lines
-from tertulia.formats.json_reading import json_elements, json_lines
-from tertulia.formats.sources import source_files
+from tertulia.formats.files import json_reading, lines
+from tertulia.formats.files.json_reading import json_elements, json_lines
+from tertulia.formats.files.sources import source_files
 
 OPTIONS = ReadOptions()
 VALUES = st.recursive(

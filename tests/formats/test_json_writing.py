@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tertulia.errors import InputError
-from tertulia.formats.json_writing import RecordFile, kept_fields, place_in_source, written_fields
+from tertulia.formats.files.json_writing import RecordFile, kept_fields, place_in_source, written_fields
 
 NUMBERS = st.none() | st.integers(0, 5)
 

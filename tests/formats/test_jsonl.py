@@ -13,7 +13,7 @@ from tertulia.corpus.exchange import ReadOptions, Report
 from tertulia.corpus.model import Annotation, Record, Utterance
 from tertulia.corpus.store import write_corpus
 from tertulia.errors import InputError
-from tertulia.formats import lines
+from tertulia.formats.files import lines
 from tertulia.formats.importing import export_corpus, import_corpus
 from tertulia.formats.jsonl import JsonLinesFormat, record_from_json, record_to_json
 

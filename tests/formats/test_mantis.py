@@ -18,7 +18,7 @@ from tertulia.corpus.exchange import ReadOptions, Report
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance, number_turns
 from tertulia.corpus.store import write_corpus
 from tertulia.errors import InputError
-from tertulia.formats.mantis import ANNOTATOR, INTENTS, LAYER, MantisFormat
+from tertulia.formats.mantis.format import ANNOTATOR, INTENTS, LAYER, MantisFormat
 
 from . import mutate
 

@@ -32,11 +32,11 @@ from tertulia.corpus.ranking_set import RankingSet, write_ranking_set
 from tertulia.corpus.store import Corpus, write_corpus
 from tertulia.errors import ConfigurationError
 from tertulia.formats.ccpe import CcpeFormat
-from tertulia.formats.dialeval import DialEvalFormat
-from tertulia.formats.mantis import MantisFormat
-from tertulia.formats.publication import Figure, publication_names, read_publication, verify_corpus
-from tertulia.formats.rater_agreement import RaterAgreement
-from tertulia.formats.recount import CORPUS_MEASURES, RANKING_MEASURES, Counting, Scope, counter_of
+from tertulia.formats.dialeval.format import DialEvalFormat
+from tertulia.formats.mantis.format import MantisFormat
+from tertulia.formats.verification.publication import Figure, publication_names, read_publication, verify_corpus
+from tertulia.formats.verification.rater_agreement import RaterAgreement
+from tertulia.formats.verification.recount import CORPUS_MEASURES, RANKING_MEASURES, Counting, Scope, counter_of
 from tertulia.measures.agreement import cohen_kappa
 
 RankingSets = Callable[..., RankingSet]
@@ -185,7 +185,7 @@ def test_a_prompt_that_stands_twice_is_one_distinct_prompt() -> None:
 
 
 def test_distinct_values_are_counted_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.formats.recount.MOST_DISTINCT", 5)
+    monkeypatch.setattr("tertulia.formats.verification.recount.MOST_DISTINCT", 5)
     for measure in ("vocabulary", "distinct prompts"):
         counter = counter_of(measure, Scope(), RANKING_MEASURES)
         results = []

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tertulia.corpus.model import Candidate, Context, RankingRecord, Rating, Turn
 from tertulia.errors import ConfigurationError, InputError
-from tertulia.formats import quoted_rows, ranking_tsv
+from tertulia.formats import ranking_tsv
+from tertulia.formats.files import quoted_rows
 from tertulia.formats.ranking_tsv import RankingTsvFormat, alternating
 
 from . import mutate

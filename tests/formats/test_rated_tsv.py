@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from tertulia.corpus.model import Candidate, Context, RankingRecord, Rating, Turn
 from tertulia.errors import ConfigurationError, InputError
-from tertulia.formats import gathering, rated_columns, rated_tsv
-from tertulia.formats import lines as lines_module
-from tertulia.formats.gathering import gathered
-from tertulia.formats.rated_tsv import RatedTsvFormat
+from tertulia.formats.files import gathering
+from tertulia.formats.files import lines as lines_module
+from tertulia.formats.files.gathering import gathered
+from tertulia.formats.rated_tsv import columns as rated_columns
+from tertulia.formats.rated_tsv import format as rated_tsv
+from tertulia.formats.rated_tsv.format import RatedTsvFormat
 
 from . import mutate
 from .ranking import counts, numbers, read, record, texts, write

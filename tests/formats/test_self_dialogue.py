@@ -18,10 +18,10 @@ from tertulia.corpus.exchange import Report
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance, number_turns
 from tertulia.corpus.store import Corpus, write_corpus
 from tertulia.errors import ArtefactError, InputError
-from tertulia.formats import lines
+from tertulia.formats.files import lines
 from tertulia.formats.importing import export_corpus, import_corpus
-from tertulia.formats.publication import verify_corpus
 from tertulia.formats.self_dialogue import SelfDialogueFormat, pseudonym
+from tertulia.formats.verification.publication import verify_corpus
 
 from ..log.conftest import environment
 from . import mutate

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tertulia.corpus.exchange import Report
-from tertulia.corpus.statistics import corpus_statistics
+from tertulia.corpus.statistics.dialogues import corpus_statistics
 from tertulia.formats.importing import export_corpus, import_corpus
-from tertulia.formats.publication import verify_corpus
+from tertulia.formats.verification.publication import verify_corpus
 
 from .amt import counts
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tertulia.corpus.exchange import ReadOptions
 from tertulia.errors import InputError
-from tertulia.formats.sources import source_files
+from tertulia.formats.files.sources import source_files
 
 OPTIONS = ReadOptions()
 FILES = {"b.csv": b"two\n", "a/c.csv": b"one\n" * 50_000, "a/.hidden.csv": b"no\n", "a/other.txt": b"no\n"}
@@ -148,5 +148,5 @@ def test_what_is_not_there(tmp_path: Path) -> None:
         contents(tmp_path)
     with pytest.raises(InputError, match=r"holds no \*\.csv file; expected tables"):
         contents(archive(tmp_path / "empty.zip", {}))
-    with pytest.raises(InputError, match="there is nothing|embedded null byte"):
+    with pytest.raises(InputError, match=r"there is nothing|embedded null byte"):
         contents(Path("a\0b"))

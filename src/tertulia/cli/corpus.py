@@ -19,7 +19,10 @@ from tertulia.errors import ConfigurationError, UsageError
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Import, look into, verify, divide, clean, export.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+    help="Import, look into, verify, divide, clean, export.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
 )
 
 _Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]

@@ -50,7 +50,7 @@ def split(
     json_: _Json = False,
 ) -> None:
     """Divide a corpus into train, dev and test. Equal texts, contexts of one dialogue and equal prompts are never on two sides."""
-    from tertulia.corpus.splitting import split_collection
+    from tertulia.corpus.parts.splitting import split_collection
 
     if fractions is not None and counts is not None:
         raise UsageError("--fractions and --counts exclude each other")
@@ -115,7 +115,7 @@ def merge(
     """Merge corpora into one. A dialogue that stands in more than one is taken once, with the annotations of all."""
     from tertulia.cli.findings import print_findings
     from tertulia.corpus.exchange import Report
-    from tertulia.corpus.merging import merge_collections
+    from tertulia.corpus.parts.merging import merge_collections
 
     report = Report()
     with progress("merging", unit="records") as advance:
@@ -151,7 +151,7 @@ def sample(
     json_: _Json = False,
 ) -> None:
     """Draw a sample. A seeded draw of so many or of such a share, of some domains or splits, or all of these."""
-    from tertulia.corpus.sampling import sample_collection
+    from tertulia.corpus.parts.sampling import sample_collection
 
     if count is None and fraction is None and not domain and not split_:
         raise UsageError("say how many: -n 100, or --fraction 0.1, or of which --domain or --split to take all")

@@ -29,7 +29,7 @@ _MOST_LABELS = 5
 
 def stats(directory: _Directory, words: _Words = "auto", json_: _Json = False) -> None:
     """Count what a corpus or ranking set holds. Words, turns, domains, splits, labels and how far annotators agree."""
-    from tertulia.corpus.describe import collection_statistics, records_of
+    from tertulia.corpus.statistics.describe import collection_statistics, records_of
 
     with progress("counting", unit=records_of(directory)) as advance:
         found = collection_statistics(directory, advance, words=words)
@@ -65,9 +65,9 @@ def plot(
     json_: _Json = False,
 ) -> None:
     """Draw one figure of a corpus or ranking set. An HTML page needs nothing from outside; --json prints the data."""
-    from tertulia.corpus.describe import collection_statistics, records_of
-    from tertulia.corpus.figures import figure_of
-    from tertulia.corpus.plots import check_target, write_plot
+    from tertulia.corpus.statistics.describe import collection_statistics, records_of
+    from tertulia.corpus.statistics.figures import figure_of
+    from tertulia.corpus.statistics.plots import check_target, write_plot
 
     check_target(output, overwrite=overwrite)
     with progress("counting", unit=records_of(directory)) as advance:

@@ -23,7 +23,7 @@ def verify(
 ) -> None:
     """Check the files, and recount what the publication states. Prints published, found and difference."""
     from tertulia.corpus.opening import open_collection
-    from tertulia.formats.publication import publication_names, read_publication, verify_corpus
+    from tertulia.formats.verification.publication import publication_names, read_publication, verify_corpus
 
     if publication is not None:
         read_publication(publication)

@@ -13,8 +13,8 @@ import typer
 from tertulia.cli.output import line_width, number, print_json, progress, remark, table, visible
 
 if TYPE_CHECKING:
-    from tertulia.formats.catalogue import Catalogue, Entry
-    from tertulia.formats.fetching import Fetched
+    from tertulia.formats.fetching.catalogue import Catalogue, Entry
+    from tertulia.formats.fetching.fetch import Fetched
 
 __all__ = ["fetch"]
 
@@ -53,10 +53,10 @@ def fetch(
     json_: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
 ) -> None:
     """Fetch a public corpus. Resumes what broke off, checks sizes and digests, shows the licence first."""
-    from tertulia.formats.catalogue import Catalogue
-    from tertulia.formats.download import DownloadOptions
-    from tertulia.formats.fetching import FetchOptions
-    from tertulia.formats.fetching import fetch as fetch_corpus
+    from tertulia.formats.fetching.catalogue import Catalogue
+    from tertulia.formats.fetching.download import DownloadOptions
+    from tertulia.formats.fetching.fetch import FetchOptions
+    from tertulia.formats.fetching.fetch import fetch as fetch_corpus
 
     known = Catalogue(catalogue or os.environ.get(_OWN) or None)
     if name is None:

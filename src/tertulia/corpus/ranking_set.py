@@ -13,7 +13,7 @@ from tertulia.corpus.ranking_tables import RANKING_RECORDS
 from tertulia.corpus.sorting import SortedWriter
 
 if TYPE_CHECKING:
-    from tertulia.corpus.interchange import RankingFrames
+    from tertulia.corpus.interchange.conversions import RankingFrames
 
 __all__ = ["RANKING_SET", "RankingSet", "RankingSetWriter", "write_ranking_set"]
 
@@ -28,13 +28,13 @@ class RankingSet(Collection[RankingRecord]):
 
     def to_polars(self) -> RankingFrames:
         """The tables as lazy frames of Polars: ``contexts``, ``candidates``."""
-        from tertulia.corpus.interchange import RankingFrames, lazy_frames
+        from tertulia.corpus.interchange.conversions import RankingFrames, lazy_frames
 
         return RankingFrames(*lazy_frames(self))
 
     def to_huggingface(self, what: str | None = None) -> Any:
         """A streaming ``datasets.IterableDataset``: a context a row, or the rows of the table ``what``."""
-        from tertulia.corpus.interchange import to_huggingface
+        from tertulia.corpus.interchange.conversions import to_huggingface
 
         return to_huggingface(self, what)
 

@@ -13,7 +13,7 @@ from tertulia.corpus.sorting import SortedWriter
 from tertulia.corpus.tables import RECORDS
 
 if TYPE_CHECKING:
-    from tertulia.corpus.interchange import CorpusFrames
+    from tertulia.corpus.interchange.conversions import CorpusFrames
 
 __all__ = ["KIND", "Corpus", "CorpusWriter", "write_corpus"]
 
@@ -32,19 +32,19 @@ class Corpus(Collection[Record]):
 
     def to_polars(self) -> CorpusFrames:
         """The tables as lazy frames of Polars: ``dialogues``, ``utterances``, ``annotations``."""
-        from tertulia.corpus.interchange import CorpusFrames, lazy_frames
+        from tertulia.corpus.interchange.conversions import CorpusFrames, lazy_frames
 
         return CorpusFrames(*lazy_frames(self))
 
     def to_huggingface(self, what: str | None = None) -> Any:
         """A streaming ``datasets.IterableDataset``: a dialogue a row, or the rows of the table ``what``."""
-        from tertulia.corpus.interchange import to_huggingface
+        from tertulia.corpus.interchange.conversions import to_huggingface
 
         return to_huggingface(self, what)
 
     def to_convokit(self) -> Any:
         """A ``convokit.Corpus``, in memory."""
-        from tertulia.corpus.interchange import to_convokit
+        from tertulia.corpus.interchange.conversions import to_convokit
 
         return to_convokit(self)
 

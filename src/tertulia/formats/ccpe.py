@@ -19,11 +19,18 @@ from tertulia.artefact import canonical_json
 from tertulia.corpus.exchange import NO_OPTIONS, Holds, ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Annotation, Dialogue, Record, Role, Utterance, number_turns
 from tertulia.errors import InputError
-from tertulia.formats.fields import found, objects, text, whole_number
-from tertulia.formats.file_order import FileOrder
-from tertulia.formats.json_reading import json_elements
-from tertulia.formats.json_writing import NUMBER, RecordFile, is_named, kept_fields, place_in_source, written_fields
-from tertulia.formats.sources import source_files
+from tertulia.formats.files.fields import found, objects, text, whole_number
+from tertulia.formats.files.file_order import FileOrder
+from tertulia.formats.files.json_reading import json_elements
+from tertulia.formats.files.json_writing import (
+    NUMBER,
+    RecordFile,
+    is_named,
+    kept_fields,
+    place_in_source,
+    written_fields,
+)
+from tertulia.formats.files.sources import source_files
 
 __all__ = ["ANNOTATOR", "LAYER", "CcpeFormat"]
 

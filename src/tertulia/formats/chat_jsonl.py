@@ -15,11 +15,11 @@ from typing import Any
 from tertulia.corpus.exchange import NO_OPTIONS, Holds, ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Dialogue, Record, Role, Utterance, number_turns
 from tertulia.errors import InputError
-from tertulia.formats.fields import attributes, found, objects, text
-from tertulia.formats.file_order import FileOrder, in_file_order
-from tertulia.formats.json_reading import json_lines
-from tertulia.formats.json_writing import NUMBER, kept_fields, place_in_source, written_fields
-from tertulia.formats.sources import source_files
+from tertulia.formats.files.fields import attributes, found, objects, text
+from tertulia.formats.files.file_order import FileOrder, in_file_order
+from tertulia.formats.files.json_reading import json_lines
+from tertulia.formats.files.json_writing import NUMBER, kept_fields, place_in_source, written_fields
+from tertulia.formats.files.sources import source_files
 
 __all__ = ["ChatJsonLinesFormat"]
 

@@ -12,9 +12,9 @@ from typing import Any
 from tertulia.corpus.exchange import NO_OPTIONS, Holds, Place, ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Annotation, Dialogue, Record, Role, Utterance, number_turns
 from tertulia.errors import ConfigurationError, InputError
-from tertulia.formats import fields
-from tertulia.formats.json_reading import json_elements
-from tertulia.formats.sources import SourceFile, source_files
+from tertulia.formats.files import fields
+from tertulia.formats.files.json_reading import json_elements
+from tertulia.formats.files.sources import SourceFile, source_files
 
 __all__ = ["Dstc9Format"]
 

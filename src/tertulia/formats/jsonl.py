@@ -17,7 +17,7 @@ from tertulia.artefact import canonical_json
 from tertulia.corpus.exchange import NO_OPTIONS, Holds, ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance, number_turns
 from tertulia.errors import InputError
-from tertulia.formats.fields import (
+from tertulia.formats.files.fields import (
     attributes,
     number,
     objects,
@@ -28,8 +28,8 @@ from tertulia.formats.fields import (
     whole_number,
     without_empty,
 )
-from tertulia.formats.json_reading import json_lines
-from tertulia.formats.sources import source_files
+from tertulia.formats.files.json_reading import json_lines
+from tertulia.formats.files.sources import source_files
 
 __all__ = ["JsonLinesFormat", "record_from_json", "record_to_json"]
 

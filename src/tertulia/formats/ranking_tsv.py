@@ -18,12 +18,12 @@ from typing import TextIO, cast
 from tertulia.corpus.exchange import Holds, Place, ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Candidate, Context, RankingRecord, Turn
 from tertulia.errors import ConfigurationError, InputError
-from tertulia.formats.cells import escape, number, spelled, unescape
-from tertulia.formats.context_ids import ContextIds, split_of
-from tertulia.formats.quoted_rows import Quoting, Row, quoted, rows
-from tertulia.formats.sources import SourceFile, source_files
-from tertulia.formats.split_writing import SplitFiles
-from tertulia.formats.text_lines import TextLines
+from tertulia.formats.files.cells import escape, number, spelled, unescape
+from tertulia.formats.files.context_ids import ContextIds, split_of
+from tertulia.formats.files.quoted_rows import Quoting, Row, quoted, rows
+from tertulia.formats.files.sources import SourceFile, source_files
+from tertulia.formats.files.split_writing import SplitFiles
+from tertulia.formats.files.text_lines import TextLines
 
 __all__ = ["RankingTsvFormat", "alternating"]
 

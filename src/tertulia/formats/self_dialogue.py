@@ -21,8 +21,8 @@ from pathlib import Path
 from tertulia.corpus.exchange import NO_OPTIONS, Holds, Place, ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Dialogue, Record, Utterance, number_turns
 from tertulia.errors import InputError
-from tertulia.formats.lines import LONGEST_LINE, Lines
-from tertulia.formats.sources import SourceFile, source_files
+from tertulia.formats.files.lines import LONGEST_LINE, Lines
+from tertulia.formats.files.sources import SourceFile, source_files
 
 __all__ = ["SelfDialogueFormat", "pseudonym"]
 

@@ -11,10 +11,10 @@ from typing import Any
 from tertulia.corpus.exchange import NO_OPTIONS, Holds, Place, ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Candidate, Context, RankingRecord, Turn
 from tertulia.errors import ConfigurationError, InputError
-from tertulia.formats import fields
-from tertulia.formats.context_ids import ContextIds, split_of
-from tertulia.formats.json_reading import json_lines
-from tertulia.formats.sources import source_files
+from tertulia.formats.files import fields
+from tertulia.formats.files.context_ids import ContextIds, split_of
+from tertulia.formats.files.json_reading import json_lines
+from tertulia.formats.files.sources import source_files
 
 __all__ = ["XiaomiFormat"]
 

@@ -15,9 +15,9 @@ from tertulia.corpus.cleaning.dialogues import clean_dialogue
 from tertulia.corpus.cleaning.language import guess_language
 from tertulia.corpus.cleaning.plan import Plan, Step
 from tertulia.corpus.cleaning.report import CleaningReport
-from tertulia.corpus.derived import derived_manifest, refuse_same
 from tertulia.corpus.model import RankingRecord, Record
 from tertulia.corpus.opening import open_collection
+from tertulia.corpus.parts.derived import derived_manifest, refuse_same
 from tertulia.corpus.ranking_set import RankingSet, write_ranking_set
 from tertulia.corpus.store import Corpus, write_corpus
 from tertulia.errors import ConfigurationError

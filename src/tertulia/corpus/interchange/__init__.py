@@ -1,0 +1,1 @@
+"""Corpora as other libraries have them."""

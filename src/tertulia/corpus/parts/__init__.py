@@ -1,0 +1,1 @@
+"""Corpora made of corpora: splits, samples, merges."""

@@ -1,0 +1,1 @@
+"""Counts over a corpus or ranking set, and figures of them."""

@@ -1,0 +1,1 @@
+"""``convokit``: corpus folders of ConvoKit."""

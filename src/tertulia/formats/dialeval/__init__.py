@@ -1,0 +1,1 @@
+"""``dialeval``: customer-helpdesk dialogues with every annotator's labels, and submissions."""

@@ -1,0 +1,1 @@
+"""Public corpora brought onto the machine: the catalogue and the downloader."""

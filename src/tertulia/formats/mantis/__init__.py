@@ -1,0 +1,1 @@
+"""``mantis``: information-seeking dialogues of Stack Exchange."""

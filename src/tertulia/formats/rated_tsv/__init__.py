@@ -1,0 +1,1 @@
+"""``rated-tsv``: prompts, responses and ratings."""

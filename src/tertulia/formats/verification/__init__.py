@@ -1,0 +1,1 @@
+"""What publications state, held against a recount."""
