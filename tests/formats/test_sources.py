@@ -1,6 +1,7 @@
 """Sources: files, folders and archives, packed or not, give the same bytes; damage is one clear error."""
 
 import gzip
+import random
 import zipfile
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from tertulia.corpus.exchange import ReadOptions
 from tertulia.errors import InputError
 from tertulia.formats.files.sources import source_files
+
+from .mutate import MUTATIONS, mutate
 
 OPTIONS = ReadOptions()
 FILES = {"b.csv": b"two\n", "a/c.csv": b"one\n" * 50_000, "a/.hidden.csv": b"no\n", "a/other.txt": b"no\n"}
@@ -150,3 +153,30 @@ def test_what_is_not_there(tmp_path: Path) -> None:
         contents(archive(tmp_path / "empty.zip", {}))
     with pytest.raises(InputError, match=r"there is nothing|embedded null byte"):
         contents(Path("a\0b"))
+
+
+@pytest.mark.parametrize("pack", ["gz", "zst", "zip"])
+def test_damage_of_what_is_packed_ends_in_bytes_or_one_error(tmp_path: Path, pack: str) -> None:
+    chance = random.Random(7)
+    path = tmp_path / f"a.{pack}"
+    data = b"some lines of text\n" * 40 + bytes(range(256))
+    if pack == "gz":
+        path.write_bytes(gzip.compress(data, mtime=0))
+    elif pack == "zst":
+        zstd_file(path, data)
+    else:
+        archive(path, {"one.csv": data, "two.csv": data})
+    whole = path.read_bytes()
+    errors = 0
+    for _ in range(MUTATIONS):
+        path.write_bytes(mutate(chance, whole))
+        said = None
+        try:
+            contents(path)
+        except InputError as error:
+            said = error.one_line()
+        if said is not None:
+            assert str(path) in said
+            assert "\n" not in said
+            errors += 1
+    assert errors > MUTATIONS // 4
