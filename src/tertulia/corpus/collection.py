@@ -7,9 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-import pyarrow as pa
-
 from tertulia.artefact import Manifest, create, verify
+from tertulia.corpus.columns import text_array
 from tertulia.corpus.grouped import GroupedReader, Layout, footer_digest
 from tertulia.errors import ArtefactError, InputError
 
@@ -54,7 +53,7 @@ class Collection(Generic[R]):
 
     def records(self, only: Sequence[str] | None = None) -> Iterator[R]:
         """Every record in order of id, or those of the ids in ``only``, streaming."""
-        return self._reader.records(None if only is None else pa.array(only, pa.string()))
+        return self._reader.records(None if only is None else text_array(only))
 
     def row_groups(self, table: str) -> int:
         """How many row groups a table has."""
