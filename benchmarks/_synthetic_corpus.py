@@ -14,12 +14,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from tertulia.artefact import Manifest, create
 from tertulia.corpus.grouped import footer_digest, table_writer
 from tertulia.corpus.tables import RECORDS
 
 VOCABULARY = 200_000
+GROUP_ROWS = 32_768
 BATCH = 4_000  # dialogues; their utterances are one row group of about 8 MB
 WORDS = 31  # a mean utterance: about 200 bytes
 DOMAINS = ["cooking", "cycling", "films", "gardening", "music", "sailing", "travel", "weather"]
@@ -108,6 +110,14 @@ def _batch(rng: np.random.Generator, vocabulary: pa.Array, inverse: np.ndarray, 
     return {table: pa.Table.from_arrays(columns[table], schema=schemas[table]) for table in columns}
 
 
+def flush(writer: pq.ParquetWriter, waiting: list[pa.Table]) -> None:
+    """Write what waits as one row group."""
+    rows = pa.concat_tables(waiting) if waiting else None
+    if rows is not None and len(rows):
+        writer.write_table(rows, row_group_size=len(rows))
+    waiting.clear()
+
+
 def write(path: Path, size: int, seed: int = 0) -> dict[str, int]:
     """Write a corpus of about ``size`` bytes of text, and say on stderr how it goes; its counts."""
     counts = {"dialogues": 0, "utterances": 0, "annotations": 0}
@@ -115,16 +125,21 @@ def write(path: Path, size: int, seed: int = 0) -> dict[str, int]:
     manifest = Manifest("corpus", command=["benchmarks/_synthetic_corpus.py"], options={"bytes": size}, seed=seed)
     with create(path, manifest, overwrite=True) as draft:
         writers = {table: table_writer(RECORDS, table, draft.directory) for table in RECORDS.tables}
+        waiting: dict[str, list[pa.Table]] = {table: [] for table in RECORDS.tables}
         for tables, count in batches(size, seed):
             for table, rows in tables.items():
-                writers[table].write_table(rows, row_group_size=max(1, len(rows)))
                 counts[table] += len(rows)
+                waiting[table].append(rows)
+                # As the writer of corpora does: a row group is full at 8 MB of utterances or 32,768 rows, dialogues kept whole.
+                if table == "utterances" or sum(map(len, waiting[table])) + len(rows) > GROUP_ROWS:
+                    flush(writers[table], waiting[table])
             done += count
             if time.monotonic() - said > 10:
                 said = time.monotonic()
                 rate = done / (said - began)
                 print(f"writing: {done / 1e9:.2f} of {size / 1e9:.2f} GB, {rate / 1e6:.0f} MB/s", file=sys.stderr)
-        for writer in writers.values():
+        for table, writer in writers.items():
+            flush(writer, waiting[table])
             writer.close()
         draft.manifest.counts = counts
         draft.manifest.details = {

@@ -167,9 +167,9 @@ def test_one_by_id_reads_only_its_own_row_groups(tmp_path: Path, monkeypatch: py
     read: list[tuple[str, int]] = []
     original = GroupedReader._group
 
-    def recorded(self: GroupedReader[Any], table: str, group: int, only: Any = None) -> Any:
+    def recorded(self: GroupedReader[Any], table: str, group: int, only: Any = None, **how: bool) -> Any:
         read.append((table, group))
-        return original(self, table, group, only)
+        return original(self, table, group, only, **how)
 
     monkeypatch.setattr(GroupedReader, "_group", recorded)
     with Corpus(tmp_path / "c") as opened:

@@ -11,6 +11,7 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,6 +163,7 @@ class GroupedReader(Generic[R]):
         self._directory = directory
         self._footers = footers or {}
         self._files: dict[str, pq.ParquetFile] = {}
+        self._scans: dict[str, pq.ParquetFile] = {}
 
     def _path(self, table: str) -> Path:
         return self._directory / f"{table}.parquet"
@@ -192,7 +194,6 @@ class GroupedReader(Generic[R]):
                 expected = self._footers.get(table)
                 if expected is not None and footer_digest(self._path(table)) != expected:
                     raise ValueError("its footer is damaged")
-                # Mapped memory is the page cache's: a scan holds one row group, and many readers share the pages.
                 opened = pq.ParquetFile(self._path(table), memory_map=True, page_checksum_verification=True)
                 schema = opened.schema_arrow
             for field in self._layout.schemas[table]:
@@ -207,18 +208,28 @@ class GroupedReader(Generic[R]):
             self._files[table] = opened
         return self._files[table]
 
+    def _scanned(self, table: str) -> pq.ParquetFile:
+        """The file of a table for reading much of it: not mapped, for every page that a scan touches would count as its memory."""
+        if table not in self._scans:
+            metadata = self.file(table).metadata
+            with self._reading(table, "cannot be read"):
+                path = self._path(table)
+                self._scans[table] = pq.ParquetFile(path, metadata=metadata, page_checksum_verification=True)
+        return self._scans[table]
+
     def close(self) -> None:
         """Close the files."""
-        for file in self._files.values():
+        for file in (*self._files.values(), *self._scans.values()):
             file.close()
         self._files.clear()
+        self._scans.clear()
 
-    def _group(self, table: str, group: int, only: pa.Array | None = None) -> Rows:
-        """The rows of a row group in the order of the columns of ``SCHEMAS``; with ``only`` those of these keys."""
-        file = self.file(table)
+    def _group(self, table: str, group: int, only: pa.Array | None = None, *, single: bool = False) -> Rows:
+        """The rows of a row group in the order of the schema's columns; with ``only`` those of these keys (``single``: of one)."""
+        file = self.file(table) if single else self._scanned(table)
         names = self._layout.schemas[table].names
         with self._reading(table, f"row group {group} is damaged"):
-            batch = file.read_row_group(group, columns=names, use_threads=False)
+            batch = file.read_row_group(group, columns=names, use_threads=single)
             if only is not None:
                 batch = batch.filter(pc.is_in(batch.column(names[0]), only))
             for name in self._layout.filled[table]:
@@ -235,14 +246,14 @@ class GroupedReader(Generic[R]):
     def _holds_any(self, table: str, group: int, only: pa.Array) -> bool:
         name = self._layout.schemas[table].names[0]
         with self._reading(table, f"row group {group} is damaged"):
-            keys = self.file(table).read_row_group(group, columns=[name], use_threads=False).column(name)
+            keys = self._scanned(table).read_row_group(group, columns=[name], use_threads=False).column(name)
             return bool(pc.any(pc.is_in(keys, only)).as_py())
 
     def batches(
         self, table: str, columns: Sequence[str] | None = None, groups: Sequence[int] | None = None
     ) -> Iterator[pa.Table]:
         """The row groups of a table, or those of these numbers, as Arrow tables with these columns or all."""
-        file = self.file(table)
+        file = self._scanned(table)
         names = list(self._layout.schemas[table].names if columns is None else columns)
         for group in range(file.num_row_groups) if groups is None else groups:
             with self._reading(table, f"row group {group} is damaged"):
@@ -271,11 +282,10 @@ class GroupedReader(Generic[R]):
             key = wanted.encode()
         except UnicodeEncodeError:
             return None
-        first, *others = self._layout.tables
-        found = self._find(first, wanted, key)
-        if not found:
-            return None
-        return self._record(found[0], [self._find(table, wanted, key) for table in others])
+        # Arrow parses and unpacks without Python's lock, so the tables are looked into at the same time.
+        with ThreadPoolExecutor(len(self._layout.tables)) as pool:
+            found, *others = pool.map(lambda table: self._find(table, wanted, key), self._layout.tables)
+        return self._record(found[0], others) if found else None
 
     def _record(self, row: tuple[Any, ...], others: Sequence[Rows]) -> R:
         try:
@@ -286,7 +296,7 @@ class GroupedReader(Generic[R]):
 
     def _find(self, table: str, wanted: str, key: bytes) -> Rows:
         group = self._group_of(table, key)
-        return [] if group is None else self._group(table, group, text_array([wanted]))
+        return [] if group is None else self._group(table, group, text_array([wanted]), single=True)
 
     def _group_of(self, table: str, key: bytes) -> int | None:
         """The row group that can hold the record ``key``, by bisection."""
