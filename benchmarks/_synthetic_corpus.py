@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tertulia.artefact import Manifest, create
-from tertulia.corpus.grouped import footer_digest, table_writer
+from tertulia.corpus.collection import describe_tables
+from tertulia.corpus.grouped import table_writer
 from tertulia.corpus.tables import RECORDS
 
 VOCABULARY = 200_000
@@ -142,8 +143,6 @@ def write(path: Path, size: int, seed: int = 0) -> dict[str, int]:
             flush(writer, waiting[table])
             writer.close()
         draft.manifest.counts = counts
-        draft.manifest.details = {
-            "text_bytes": done,
-            "footers": {t: footer_digest(draft.directory / f"{t}.parquet") for t in RECORDS.tables},
-        }
+        draft.manifest.details = {"text_bytes": done}
+        describe_tables(draft.directory, RECORDS, draft.manifest)
     return counts

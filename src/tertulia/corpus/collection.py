@@ -7,12 +7,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from tertulia.artefact import Manifest, create, verify
+from tertulia.artefact import Manifest, canonical_json, create, verify
 from tertulia.corpus.columns import text_array
+from tertulia.corpus.group_index import INDEX_FILE, GroupIndex, index_digest, index_of, read_index
 from tertulia.corpus.grouped import GroupedReader, Layout, footer_digest
 from tertulia.errors import ArtefactError, InputError
 
-__all__ = ["Collection", "write_collection"]
+__all__ = ["Collection", "describe_tables", "write_collection"]
 
 R = TypeVar("R")
 Self = TypeVar("Self", bound="Collection[Any]")
@@ -33,7 +34,10 @@ class Collection(Generic[R]):
         self.manifest: Manifest = verify(self.path, self.kind, digests=check_digests)
         footers = self.manifest.details.get("footers")
         self._reader: GroupedReader[R] = GroupedReader(
-            self.layout, self.path, footers if isinstance(footers, dict) else None
+            self.layout,
+            self.path,
+            footers if isinstance(footers, dict) else None,
+            _index(self.path, self.manifest.details.get("index")),
         )
 
     def __enter__(self: Self) -> Self:
@@ -79,6 +83,31 @@ class Collection(Generic[R]):
         return record
 
 
+def _index(directory: Path, digest: object) -> dict[str, GroupIndex]:
+    """The indexes of the tables; a collection that was written without has none, and is searched by its footers."""
+    if digest is None:
+        return {}
+    try:
+        if index_digest(directory) != digest:
+            raise ValueError("its digest is not the one in the manifest")
+        return read_index(directory)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = "import the corpus again"
+        raise ArtefactError(f"is damaged: {error}", where=directory / INDEX_FILE, hint=hint) from None
+
+
+def describe_tables(directory: Path, layout: Layout[Any], manifest: Manifest) -> None:
+    """Write the index of the tables in a directory, and tell the manifest the digests that an opening reader checks."""
+    reader: GroupedReader[Any] = GroupedReader(layout, directory)
+    try:
+        index = {table: index_of(directory / f"{table}.parquet", reader.last_keys(table)) for table in layout.tables}
+    finally:
+        reader.close()
+    (directory / INDEX_FILE).write_text(canonical_json(index), encoding="utf-8")
+    manifest.details["footers"] = {table: footer_digest(directory / f"{table}.parquet") for table in layout.tables}
+    manifest.details["index"] = index_digest(directory)
+
+
 class _Writer(Protocol):
     """What writes the tables of a collection."""
 
@@ -97,7 +126,7 @@ def write_collection(
     manifest: Manifest,
     kind: str,
     writer_in: Callable[[Path], _Writer],
-    tables: Sequence[str],
+    layout: Layout[Any],
     *,
     overwrite: bool = False,
 ) -> None:
@@ -112,7 +141,5 @@ def write_collection(
             writer.close()
         finally:
             writer.abandon()
-        draft.manifest.details["footers"] = {
-            table: footer_digest(draft.directory / f"{table}.parquet") for table in tables
-        }
+        describe_tables(draft.directory, layout, draft.manifest)
         draft.manifest.counts = dict(writer.counts)

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tertulia.corpus.columns import text_array, values_of
+from tertulia.corpus.group_index import GroupIndex
 from tertulia.errors import ArtefactError, InputError
 
 __all__ = ["GroupedReader", "GroupedWriter", "Layout", "Rows", "attributes_of", "footer_digest", "table_writer"]
@@ -158,9 +159,16 @@ class GroupedReader(Generic[R]):
     ``footer_digest``, and a table whose footer has another is not opened.
     """
 
-    def __init__(self, layout: Layout[R], directory: Path, footers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        layout: Layout[R],
+        directory: Path,
+        footers: Mapping[str, str] | None = None,
+        index: Mapping[str, GroupIndex] | None = None,
+    ) -> None:
         self._layout = layout
         self._directory = directory
+        self._index = index or {}
         self._footers = footers or {}
         self._files: dict[str, pq.ParquetFile] = {}
         self._scans: dict[str, pq.ParquetFile] = {}
@@ -224,12 +232,17 @@ class GroupedReader(Generic[R]):
         self._files.clear()
         self._scans.clear()
 
-    def _group(self, table: str, group: int, only: pa.Array | None = None, *, single: bool = False) -> Rows:
-        """The rows of a row group in the order of the schema's columns; with ``only`` those of these keys (``single``: of one)."""
-        file = self.file(table) if single else self._scanned(table)
+    def _group(
+        self, table: str, group: int, only: pa.Array | None = None, single: pq.ParquetFile | None = None
+    ) -> Rows:
+        """The rows of a row group in the order of the schema's columns; with ``only`` those of these keys.
+
+        ``single`` is the file to read one record from; else it is that of scans.
+        """
+        file = self._scanned(table) if single is None else single
         names = self._layout.schemas[table].names
         with self._reading(table, f"row group {group} is damaged"):
-            batch = file.read_row_group(group, columns=names, use_threads=single)
+            batch = file.read_row_group(group, columns=names, use_threads=single is not None)
             if only is not None:
                 batch = batch.filter(pc.is_in(batch.column(names[0]), only))
             for name in self._layout.filled[table]:
@@ -295,8 +308,26 @@ class GroupedReader(Generic[R]):
             raise ArtefactError(message, where=self._directory) from None
 
     def _find(self, table: str, wanted: str, key: bytes) -> Rows:
+        if table in self._index:
+            return self._find_by_index(table, wanted, key)
         group = self._group_of(table, key)
-        return [] if group is None else self._group(table, group, text_array([wanted]), single=True)
+        return [] if group is None else self._group(table, group, text_array([wanted]), self.file(table))
+
+    def _find_by_index(self, table: str, wanted: str, key: bytes) -> Rows:
+        """As ``_find`` without parsing the footer: that of the one row group is put together, and opened."""
+        group = self._index[table].group_of(key)
+        if group is None:
+            return []
+        path = self._path(table)
+        with self._reading(table, f"row group {group} is damaged"):
+            metadata = self._index[table].metadata(path, group)
+            file = pq.ParquetFile(path, metadata=metadata, memory_map=True, page_checksum_verification=True)
+        with file:
+            return self._group(table, 0, text_array([wanted]), file)
+
+    def last_keys(self, table: str) -> list[str]:
+        """The last key of each row group."""
+        return [self._bounds(table, group)[1].decode() for group in range(self.file(table).num_row_groups)]
 
     def _group_of(self, table: str, key: bytes) -> int | None:
         """The row group that can hold the record ``key``, by bisection."""

@@ -77,7 +77,5 @@ def write_ranking_set(
     InputError
         Two contexts have the same id, or whatever the stream raises.
     """
-    write_collection(
-        path, records, manifest, RANKING_SET, RankingSetWriter, RANKING_RECORDS.tables, overwrite=overwrite
-    )
+    write_collection(path, records, manifest, RANKING_SET, RankingSetWriter, RANKING_RECORDS, overwrite=overwrite)
     return RankingSet(path)

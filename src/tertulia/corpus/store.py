@@ -85,5 +85,5 @@ def write_corpus(path: str | Path, records: Iterable[Record], manifest: Manifest
     InputError
         Two records have the same id, or whatever the stream raises.
     """
-    write_collection(path, records, manifest, KIND, CorpusWriter, RECORDS.tables, overwrite=overwrite)
+    write_collection(path, records, manifest, KIND, CorpusWriter, RECORDS, overwrite=overwrite)
     return Corpus(path)

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from tertulia.artefact import create
-from tertulia.corpus.grouped import footer_digest, table_writer
+from tertulia.corpus.collection import describe_tables
+from tertulia.corpus.grouped import table_writer
 from tertulia.corpus.opening import open_collection
 from tertulia.corpus.parts.belonging import By, Hashes, Numbers, groups_of, keyed_order
 from tertulia.corpus.parts.derived import derived_manifest, take_over
@@ -115,9 +116,7 @@ def split_collection(
             _write_splits(source, first, draft.directory, names, assigned)
             for table in others:
                 take_over(table, source.path, draft.directory, link=in_place)
-            draft.manifest.details["footers"] = {
-                table: footer_digest(draft.directory / f"{table}.parquet") for table in source.layout.tables
-            }
+            describe_tables(draft.directory, source.layout, draft.manifest)
         return {name: int((assigned == number).sum()) for number, name in enumerate(names)}
 
 
