@@ -20,7 +20,7 @@ __all__ = ["KINDS", "check_target", "specification", "write_plot"]
 
 KINDS = (".svg", ".png", ".html")
 # The version of Vega-Lite, named so that another version of vl-convert draws the same.
-_VEGA_LITE = "5.20"
+_VEGA_LITE = "6.1"
 # Pixels of a PNG for each of an SVG.
 _SCALE = 2.0
 # Chinese labels take the first font of these that the system has; DejaVu has Latin, Greek, Cyrillic and symbols.
