@@ -1,5 +1,6 @@
 """The corpus on disk: what goes in comes out, from streams of any order, one by one, and not when it is damaged."""
 
+import hashlib
 import math
 import random
 import subprocess
@@ -336,6 +337,22 @@ def test_damaged_tables_end_in_one_clear_error_or_none(intact: Path, tmp_path: P
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr[-2_000:]
     assert int(done.stdout) > 200
+
+
+def test_the_footers_of_the_first_corpora_have_another_digest(tmp_path: Path) -> None:
+    write_corpus(tmp_path / "c", made_up(5), Manifest("corpus")).close()
+    path = tmp_path / "c" / "utterances.parquet"
+    data = path.read_bytes()
+    length = int.from_bytes(data[-8:-4], "little")
+    old = {"utterances": hashlib.sha256(data[-8 - length :]).hexdigest()}
+    reader = TableReader(tmp_path / "c", old)
+    assert len(list(reader.records())) == 5
+    reader.close()
+    path.write_bytes(data[:-20] + bytes([data[-20] ^ 1]) + data[-19:])
+    reader = TableReader(tmp_path / "c", old)
+    with pytest.raises(ArtefactError, match="its footer is damaged"):
+        reader.file("utterances")
+    reader.close()
 
 
 def test_a_flipped_bit_in_a_page_is_found_without_the_digests(intact: Path, tmp_path: Path) -> None:
