@@ -22,8 +22,8 @@ from tertulia.corpus.grouped import table_writer
 from tertulia.corpus.tables import RECORDS
 
 VOCABULARY = 200_000
-GROUP_ROWS = 32_768
-BATCH = 4_000  # dialogues; their utterances are one row group of about 8 MB
+GROUP_ROWS = 16_384
+BATCH = 2_000  # dialogues; their utterances are one row group of about 4 MB
 WORDS = 31  # a mean utterance: about 200 bytes
 DOMAINS = ["cooking", "cycling", "films", "gardening", "music", "sailing", "travel", "weather"]
 
@@ -131,7 +131,7 @@ def write(path: Path, size: int, seed: int = 0) -> dict[str, int]:
             for table, rows in tables.items():
                 counts[table] += len(rows)
                 waiting[table].append(rows)
-                # As the writer of corpora does: a row group is full at 8 MB of utterances or 32,768 rows, dialogues kept whole.
+                # As the writer of corpora does: a row group is full at 4 MB of utterances or 16,384 rows, dialogues kept whole.
                 if table == "utterances" or sum(map(len, waiting[table])) + len(rows) > GROUP_ROWS:
                     flush(writers[table], waiting[table])
             done += count

@@ -250,7 +250,14 @@ def test_an_interrupted_fetch_goes_on_where_it_was(own: Path, tmp_path: Path, si
     site.put("/one.txt", stalls)
     folder = tmp_path / "f"
     command = [*TERTULIA, "fetch", "letters", "-o", str(folder), "--catalogue", str(own), "--accept-licence"]
-    process = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        # A shell lets what it runs in the background ignore interrupts, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     part = folder / "one.txt.part"
     deadline = time.monotonic() + 60
     while not (part.exists() and part.stat().st_size == 3000):
