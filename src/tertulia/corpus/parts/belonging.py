@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tertulia.corpus.columns import values_of
 from tertulia.corpus.ranking_set import RankingSet
 from tertulia.corpus.store import Corpus
 from tertulia.errors import InputError
@@ -138,13 +139,19 @@ def _column_keys(
     collection: Corpus | RankingSet, table: str, value_of: Callable[[str], str | None], column: str
 ) -> Hashes:
     """A hash of what a column says of each record, 0 where it says nothing."""
-    parts = [_hash(value_of(value)) if value is not None else 0 for value in _column_values(collection, table, column)]
-    return np.array(parts, dtype=np.uint64)
+    return np.concatenate(
+        [
+            np.array([0 if value is None else _hash(value_of(value)) for value in values], dtype=np.uint64)
+            for values in _column_values(collection, table, column)
+        ]
+        or [np.zeros(0, dtype=np.uint64)]
+    )
 
 
-def _column_values(collection: Corpus | RankingSet, table: str, column: str) -> Iterator[Any]:
+def _column_values(collection: Corpus | RankingSet, table: str, column: str) -> Iterator[list[Any]]:
+    """The values of a column, a list a row group: never those of all records at once."""
     for batch in collection.batches(table, [column]):
-        yield from batch.column(column).to_pylist()
+        yield values_of(batch.column(column))
 
 
 def _attribute(text: str, name: str) -> str | None:
@@ -200,8 +207,8 @@ def keyed_order(collection: Corpus | RankingSet, seed: int) -> Hashes:
     """
     key = seed.to_bytes(16, "little", signed=True)
     table = collection.layout.tables[0]
-    made = b"".join(
-        hashlib.blake2b(identifier.encode(), digest_size=8, key=key).digest()
-        for identifier in _column_values(collection, table, "id")
-    )
-    return np.frombuffer(made, dtype=np.uint64)
+    parts = [np.zeros(0, dtype=np.uint64)]
+    for identifiers in _column_values(collection, table, "id"):
+        made = b"".join(hashlib.blake2b(name.encode(), digest_size=8, key=key).digest() for name in identifiers)
+        parts.append(np.frombuffer(made, dtype=np.uint64))
+    return np.concatenate(parts)

@@ -24,6 +24,8 @@ __all__ = ["DEFAULT_FRACTIONS", "split_collection", "targets"]
 
 DEFAULT_FRACTIONS: Mapping[str, float] = {"train": 0.8, "dev": 0.1, "test": 0.1}
 _REST = "train"
+# Numbers are taken out of arrays a block at a time: as Python objects they take five times the memory.
+_BLOCK = 1 << 16
 
 
 def targets(total: int, *, fractions: Mapping[str, float] | None, counts: Mapping[str, int] | None) -> dict[str, int]:
@@ -149,13 +151,16 @@ def _fill(sizes: Numbers, wanted: list[int]) -> Numbers:
 
 def _fit(sizes: Numbers, wanted: list[int]) -> Numbers:
     """The smallest split that has room for the whole group; where none has, the one with most room."""
-    left = np.array(wanted, dtype=np.int64)
     by_size = sorted(range(len(wanted)), key=lambda number: wanted[number])
     chosen = np.empty(len(sizes), dtype=np.int64)
-    for index, size in enumerate(sizes.tolist()):
-        split = next((number for number in by_size if left[number] >= size), int(left.argmax()))
-        chosen[index] = split
-        left[split] -= size
+    room = list(wanted)
+    for begin in range(0, len(sizes), _BLOCK):
+        for index, size in enumerate(sizes[begin : begin + _BLOCK].tolist(), begin):
+            split = next((number for number in by_size if room[number] >= size), None)
+            if split is None:
+                split = room.index(max(room))
+            chosen[index] = split
+            room[split] -= size
     return chosen
 
 
