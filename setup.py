@@ -1,35 +1,23 @@
-"""The compiled kernel of the matching score; everything else about the build stands in pyproject.toml.
+"""The compiled kernels; everything else about the build stands in pyproject.toml.
 
-The extension is optional: where there is no compiler the package installs without it, and NumPy gives the same answers
-more slowly.
+An extension is optional: where there is no compiler the package installs without it, and Python or NumPy gives the same
+answers more slowly.
 """
 
 from __future__ import annotations
 
 import sys
+from glob import glob
 
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 
-KERNEL = "src/tertulia/retrieval/kernel"
-SOURCES = [
-    "module.cpp",
-    "open_segment.cpp",
-    "search.cpp",
-    "search_avx2.cpp",
-    "search_baseline.cpp",
-    "segment.cpp",
-    "words.cpp",
-]
-HEADERS = [
-    "bounds.hpp",
-    "open_segment.hpp",
-    "python.hpp",
-    "search.hpp",
-    "search_variant.hpp",
-    "segment.hpp",
-    "words.hpp",
-]
+# Extension → the folder of its sources.
+KERNELS = {
+    "tertulia.retrieval._kernel": "src/tertulia/retrieval/kernel",
+    "tertulia.retrieval._bm25": "src/tertulia/retrieval/bm25_kernel",
+    "tertulia.stackexchange._rows": "src/tertulia/stackexchange/rows_kernel",
+}
 
 # Scores are equal to the last bit everywhere: no fused multiplication and addition, no reordering of sums.
 FLAGS = (
@@ -51,13 +39,15 @@ class StableWheel(bdist_wheel):
 setup(
     ext_modules=[
         Extension(
-            "tertulia.retrieval._kernel",
-            sources=[f"{KERNEL}/{name}" for name in SOURCES],
-            depends=[f"{KERNEL}/{name}" for name in HEADERS],
+            name,
+            sources=sources,
+            depends=sorted(glob(f"{folder}/*.hpp")),
             extra_compile_args=FLAGS,
             py_limited_api=True,
             optional=True,
         )
+        for name, folder in KERNELS.items()
+        if (sources := sorted(glob(f"{folder}/*.cpp")))
     ],
     cmdclass={"bdist_wheel": StableWheel},
 )

@@ -42,7 +42,7 @@ prepare() {
 sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))'; then
         install_debian python3-dev || say "the Python headers are missing (apt-get install python3-dev): the matching kernel will be the slower one in NumPy"
     fi
-    state=$({ printf '%s\n' "$1"; cat pyproject.toml setup.py constraints.txt; find src/tertulia/retrieval -name '*.cpp' -o -name '*.h' -o -name '*.hpp' | sort | xargs cat; } 2>/dev/null | cksum)
+    state=$({ printf '%s\n' "$1"; cat pyproject.toml setup.py constraints.txt; find src/tertulia -name '*.cpp' -o -name '*.h' -o -name '*.hpp' | sort | xargs cat; } 2>/dev/null | cksum)
     if [ "$(cat .venv/.tertulia 2>/dev/null)" != "$state" ]; then
         say "installing tertulia$1 (once; a minute or two)"
         .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".$1"

@@ -1,0 +1,1 @@
+"""Fetching pages politely: addresses, the guarded crawler, its archive, and the main text of a page."""

@@ -1,0 +1,1 @@
+"""Response ranking: sets with hard negatives."""

@@ -1,0 +1,1 @@
+"""From a Stack Exchange data dump to dialogues: parse, narrow, finish."""
