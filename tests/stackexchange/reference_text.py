@@ -1,0 +1,331 @@
+"""A post's HTML and a comment's text as plain text or Markdown, and their links: slow, plain, and written from the specification.
+
+The HTML goes through Python's own parser into a small tree, so that it shares neither the parser nor the walk with the product.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+BLOCKS = {"p", "div", "blockquote", "pre", "ul", "ol", "li", "dl", "dt", "dd", "hr", "table", "tr"}
+BLOCKS |= {"h1", "h2", "h3", "h4", "h5", "h6", "section", "article", "details", "summary"}
+VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+LEFT_OUT = {"script", "style"}
+# An element that opens ends an open one of these, if nothing of the last column stands between them.
+IMPLIED_ENDS = {
+    "li": ({"li"}, {"ul", "ol"}),
+    "dt": ({"dt", "dd"}, {"dl"}),
+    "dd": ({"dt", "dd"}, {"dl"}),
+    "tr": ({"tr", "td", "th"}, {"table"}),
+    "td": ({"td", "th"}, {"tr", "table"}),
+    "th": ({"td", "th"}, {"tr", "table"}),
+}
+
+
+@dataclass
+class Node:
+    """An element: its children are elements and strings."""
+
+    tag: str
+    attributes: dict[str, str] = field(default_factory=dict)
+    children: list[Node | str] = field(default_factory=list)
+
+
+class Tree(HTMLParser):
+    """Builds the tree of what is mostly well formed, with the end tags that HTML lets one leave out."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open = [Node("body")]
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        if tag in BLOCKS and any(node.tag == "p" for node in self.open):
+            self.end({"p"}, {"td", "th", "table"})
+        if tag in IMPLIED_ENDS:
+            self.end(*IMPLIED_ENDS[tag])
+        node = Node(tag, {name: value or "" for name, value in reversed(attributes)})
+        self.open[-1].children.append(node)
+        if tag not in VOID:
+            self.open.append(node)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "br":
+            self.open[-1].children.append(Node("br"))
+        elif tag not in VOID:
+            self.end({tag}, set())
+
+    def handle_data(self, data: str) -> None:
+        self.open[-1].children.append(data)
+
+    def end(self, tags: set[str], until: set[str]) -> None:
+        for place in range(len(self.open) - 1, 0, -1):
+            if self.open[place].tag in tags:
+                del self.open[place:]
+                return
+            if self.open[place].tag in until:
+                return
+
+
+def tree_of(source: str) -> Node:
+    builder = Tree()
+    builder.feed(source.replace("\r\n", "\n").replace("\r", "\n"))
+    builder.close()
+    return builder.open[0]
+
+
+def html_text(source: str, style: str) -> str:
+    """The Body of a post as ``plain``, ``markdown`` or ``html``."""
+    if style == "html":
+        return source
+    return "\n\n".join(blocks(tree_of(source), style)).strip()
+
+
+def without_controls(text: str) -> str:
+    return re.sub("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f]", "", text)
+
+
+def blocks(node: Node, style: str) -> list[str]:
+    """What stands in an element as blocks, each of one or more lines, none of them empty."""
+    found: list[str] = []
+    run: list[Node | str] = []
+
+    def end_run() -> None:
+        text = tidy(inline(run, style))
+        if text:
+            found.append(text)
+        run.clear()
+
+    def walk(children: list[Node | str]) -> None:
+        for child in children:
+            if isinstance(child, Node) and child.tag in BLOCKS:
+                end_run()
+                text = block(child, style)
+                if text:
+                    found.append(text)
+            elif isinstance(child, Node) and child.tag != "a" and has_block(child):
+                walk(child.children)
+            else:
+                run.append(child)
+
+    walk(node.children)
+    end_run()
+    return found
+
+
+def has_block(node: Node) -> bool:
+    return any(isinstance(c, Node) and (c.tag in BLOCKS or has_block(c)) for c in node.children)
+
+
+def block(node: Node, style: str) -> str:
+    """One block as lines."""
+    if node.tag == "pre":
+        return code_block(node, style)
+    if node.tag == "hr":
+        return "---"
+    if node.tag in ("ul", "ol"):
+        return list_block(node, style)
+    if node.tag == "table":
+        return "\n".join(filter(None, (row_block(row, style) for row in rows_of(node))))
+    if node.tag == "tr":
+        return row_block(node, style)
+    if node.tag == "dl":
+        return "\n".join(filter(None, (block(c, style) for c in node.children if isinstance(c, Node))))
+    text = "\n\n".join(blocks(node, style))
+    if node.tag == "blockquote" and text:
+        return "\n".join(f"> {line}" if line else ">" for line in text.split("\n"))
+    if re.fullmatch("h[1-6]", node.tag) and style == "markdown" and text:
+        return "#" * int(node.tag[1]) + " " + text
+    if node.tag == "li":
+        return item_block("- ", text)
+    return text
+
+
+def code_block(node: Node, style: str) -> str:
+    children = node.children
+    if children and isinstance(children[0], str) and children[0].startswith("\n"):
+        children = [children[0][1:], *children[1:]]  # HTML: a line break right after <pre> is none
+    code = without_controls("".join(map(verbatim, children)))
+    code = code[:-1] if code.endswith("\n") else code
+    if not code:
+        return ""
+    if style == "markdown":
+        fence = longer_fence(code, 3)
+        return f"{fence}\n{code}\n{fence}"
+    return "\n".join("    " + line for line in code.split("\n"))
+
+
+def verbatim(child: Node | str) -> str:
+    if isinstance(child, str):
+        return child
+    if child.tag == "br":
+        return "\n"
+    return "" if child.tag in LEFT_OUT else "".join(map(verbatim, child.children))
+
+
+def longer_fence(code: str, least: int) -> str:
+    """Backticks, more than the code has in a row."""
+    longest = max((len(run) for run in re.findall("`+", code)), default=0)
+    return "`" * max(least, longest + 1)
+
+
+def list_block(node: Node, style: str) -> str:
+    items = []
+    number = 0
+    for child in node.children:
+        if isinstance(child, Node) and child.tag == "li":
+            number += 1
+            marker = f"{number}. " if node.tag == "ol" else "- "
+            items.append(item_block(marker, "\n\n".join(blocks(child, style))))
+        else:
+            items += blocks(Node("div", {}, [child]), style)
+    return "\n".join(items)
+
+
+def item_block(marker: str, text: str) -> str:
+    first, *others = text.split("\n")
+    indented = [" " * len(marker) + line if line else "" for line in others]
+    return "\n".join([(marker + first).rstrip(" "), *indented])
+
+
+def rows_of(node: Node) -> list[Node]:
+    rows = []
+    for child in node.children:
+        if isinstance(child, Node):
+            rows += [child] if child.tag == "tr" else rows_of(child)
+    return rows
+
+
+def row_block(row: Node, style: str) -> str:
+    cells = [c for c in row.children if isinstance(c, Node) and c.tag in ("td", "th")]
+    return " | ".join(" ".join(" ".join(blocks(cell, style)).split()) for cell in cells).strip(" ")
+
+
+def inline(children: list[Node | str], style: str) -> str:
+    """What stands in a line, white space still at its edges, a line break where there is a ``br``."""
+    return "".join(piece(child, style) for child in children)
+
+
+def piece(child: Node | str, style: str) -> str:
+    if isinstance(child, str):
+        return re.sub("[ \t\n\f\r]+", " ", without_controls(child))
+    if child.tag in LEFT_OUT:
+        return ""
+    if child.tag == "br":
+        return "\n"
+    if child.tag == "img":
+        alt = " ".join(without_controls(child.attributes.get("alt", "")).split())
+        if style == "markdown":
+            return f"![{alt}]({child.attributes.get('src', '')})"
+        return f"[{alt}]" if alt else ""
+    inner = inline(child.children, style)
+    if child.tag == "a" and child.attributes.get("href", "").strip():
+        href = without_controls(child.attributes["href"]).strip()
+        text = tidy(inner)
+        return around(inner, plain_link(text, href) if style == "plain" else f"[{text}]({href})")
+    if style == "markdown" and tidy(inner):
+        if child.tag in ("strong", "b"):
+            return around(inner, f"**{tidy(inner)}**")
+        if child.tag in ("em", "i"):
+            return around(inner, f"*{tidy(inner)}*")
+        if child.tag == "code":
+            fence = longer_fence(inner, 1)
+            return around(inner, f"{fence}{tidy(inner)}{fence}")
+    return inner
+
+
+def around(inner: str, text: str) -> str:
+    """The text with the white space that stood at the edges of what it was made of."""
+    before = inner[: len(inner) - len(inner.lstrip(" \n"))]
+    after = inner[len(inner.rstrip(" \n")) :] if inner.strip(" \n") else ""
+    return before + text + after
+
+
+def plain_link(text: str, href: str) -> str:
+    return href if says_the_same(text, href) else f"{text} ({href})"
+
+
+def says_the_same(text: str, href: str) -> bool:
+    """Whether the text of a link is nothing but its address, perhaps without its scheme, shortened, or less a slash."""
+    if not text:
+        return True
+
+    def bare(address: str) -> str:
+        return re.sub("^https?://", "", address).removesuffix("/")
+
+    if bare(text) == bare(href):
+        return True
+    for dots in ("…", "..."):
+        if text.endswith(dots):
+            begin = text[: -len(dots)]
+            return bool(begin) and (href.startswith(begin) or re.sub("^https?://", "", href).startswith(begin))
+    return False
+
+
+def tidy(text: str) -> str:
+    text = re.sub(" +", " ", text)
+    text = re.sub(" ?\n ?", "\n", text)
+    return re.sub("\n{3,}", "\n\n", text).strip(" \n")
+
+
+# ---------------------------------------------------------------------------------------------------------------- comments
+
+# One pair of brackets may stand in an address: .../wiki/Mash_(brewing).
+COMMENT_LINK = re.compile(r"\[([^\[\]]*)\]\((https?://[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)", re.I)
+BARE_URL = re.compile(r"https?://[^\s<>\"]+", re.I)
+
+
+def comment_text(source: str, style: str) -> str:
+    """The Text of a comment as ``plain``, ``markdown`` or ``html``."""
+    if style == "markdown":
+        return source.strip()
+    if style == "plain":
+        linked = COMMENT_LINK.sub(lambda found: plain_link(found[1].strip(), found[2]), source)
+        return " ".join(without_controls(linked).split())
+    parts = []
+    end = 0
+    for found in COMMENT_LINK.finditer(source):
+        parts.append(html.escape(source[end : found.start()], quote=False))
+        parts.append(f'<a href="{html.escape(found[2], quote=True)}">{html.escape(found[1], quote=False)}</a>')
+        end = found.end()
+    return "".join([*parts, html.escape(source[end:], quote=False)])
+
+
+# ------------------------------------------------------------------------------------------------------------------- links
+
+
+def html_links(source: str) -> list[str]:
+    """Absolute addresses of the anchors, and of the text outside them, in order."""
+    found: list[str] = []
+
+    def walk(node: Node) -> None:
+        href = node.attributes.get("href", "").strip() if node.tag == "a" else ""
+        if href:
+            if re.match("https?://", href, re.I):
+                found.append(href)
+            return
+        if node.tag in LEFT_OUT:
+            return
+        for child in node.children:
+            if isinstance(child, str):
+                found.extend(bare_urls(child))
+            else:
+                walk(child)
+
+    walk(tree_of(source))
+    return found
+
+
+def comment_links(source: str) -> list[str]:
+    found = []
+    end = 0
+    for link in COMMENT_LINK.finditer(source):
+        found += [*bare_urls(source[end : link.start()]), link[2]]
+        end = link.end()
+    return found + bare_urls(source[end:])
+
+
+def bare_urls(text: str) -> list[str]:
+    return [url for found in BARE_URL.findall(text) if (url := found.rstrip(".,;:!?'\")]}"))]
