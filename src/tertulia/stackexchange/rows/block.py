@@ -13,7 +13,6 @@ __all__ = ["MOST_PROBLEMS", "Block", "Problem", "arrow_schema"]
 
 MOST_PROBLEMS = 1000
 """So many malformed rows of a block are told one by one; the others are only counted."""
-_WIDE = 1 << 31
 
 
 class Problem(NamedTuple):
@@ -50,10 +49,9 @@ class Block(NamedTuple):
     problem_count: int
 
 
-def arrow_schema(schema: RowSchema, size: int = 0) -> pa.Schema:
-    """The Arrow schema of a scanned table; texts of data of 2 GiB and more have 64-bit offsets."""
+def arrow_schema(schema: RowSchema) -> pa.Schema:
+    """The Arrow schema of a scanned table."""
     import pyarrow as pa
 
-    text = pa.large_string() if size >= _WIDE else pa.string()
-    types = {"integer": pa.int64(), "time": pa.int64(), "text": text}
+    types = {"integer": pa.int64(), "time": pa.int64(), "text": pa.string()}
     return pa.schema([(column.name, types.get(column.kind, pa.bool_())) for column in schema.columns])

@@ -201,6 +201,20 @@ def row_values(line: bytes, schema: RowSchema) -> tuple[Value, ...] | None:
     return tuple(values)
 
 
+def problem_of(line: bytes, schema: RowSchema) -> str:
+    """What is wrong with a line that is no well-formed row."""
+    try:
+        row_values(_stripped(line), schema)
+    except MalformedRowError as error:
+        return str(error)
+    raise AssertionError(f"a row was found malformed that is not: {line[:200]!r}")
+
+
+def _stripped(line: bytes) -> bytes:
+    """The line without its carriage return and the spaces and tabs around it."""
+    return line.removesuffix(b"\r").strip(b" \t")
+
+
 def scan_rows_plainly(data: bytes | memoryview, schema: RowSchema) -> Block:
     """What :func:`tertulia.stackexchange.rows.scan.scan_rows` gives, a row at a time."""
     import pyarrow as pa
@@ -212,7 +226,7 @@ def scan_rows_plainly(data: bytes | memoryview, schema: RowSchema) -> Block:
     if not lines[-1]:
         lines.pop()
     for number, line in enumerate(lines):
-        stripped = line.removesuffix(b"\r").strip(b" \t")
+        stripped = _stripped(line)
         if not stripped:
             continue
         try:
@@ -227,7 +241,7 @@ def scan_rows_plainly(data: bytes | memoryview, schema: RowSchema) -> Block:
             left_out += 1
         else:
             kept.append(values)
-    fields = arrow_schema(schema, len(data))
+    fields = arrow_schema(schema)
     columns = [pa.array([row[i] for row in kept], type=field.type) for i, field in enumerate(fields)]
     table = pa.Table.from_arrays(columns, schema=fields)
     return Block(table, len(lines), rows, left_out, problems, problem_count)
