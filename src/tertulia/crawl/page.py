@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tertulia.crawl.encoding import decode_html
+from tertulia.crawl.sniffing import not_html
 
 __all__ = ["HTML_TYPES", "Page", "media_type"]
 
@@ -31,7 +32,9 @@ class Page:
 
     @property
     def is_html(self) -> bool:
-        """Whether it is an HTML page that was there (status 200), by what the server says."""
+        """Whether it is an HTML page that was there (status 200), by its type, or by its bytes where the server names none."""
+        if self.content_type is None:
+            return self.status == 200 and not_html(self.body) is None
         return self.status == 200 and self.content_type in HTML_TYPES
 
     def html(self) -> str:

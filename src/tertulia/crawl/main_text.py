@@ -1,0 +1,35 @@
+"""The title and the main text of an HTML page: what its author wrote, less menus, advertisements and footers."""
+
+from __future__ import annotations
+
+from tertulia.crawl.encoding import decode_html
+from tertulia.errors import MissingExtraError
+
+__all__ = ["main_text"]
+
+_LONGEST_TITLE = 1000
+
+
+def main_text(body: bytes, charset: str | None = None) -> tuple[str | None, str, str]:
+    """``(title, text, encoding)`` of a page; no script of it runs. ``charset`` is the one that the server names.
+
+    Paragraphs, lists and code keep their lines. Where no main part can be told from the rest, the text is that of the whole page;
+    a page without words has an empty one.
+
+    Raises
+    ------
+    MissingExtraError
+        The library that does it is not installed.
+    """
+    try:
+        from resiliparse.extract.html2text import extract_plain_text
+        from resiliparse.parse.html import HTMLTree
+    except ImportError:
+        raise MissingExtraError("taking the main text out of pages", package="resiliparse", extra="full") from None
+    html, encoding = decode_html(body, charset)
+    tree = HTMLTree.parse(html.replace("\0", ""))
+    title = " ".join((tree.title or "").split())[:_LONGEST_TITLE] or None
+    text = str(extract_plain_text(tree, main_content=True, alt_texts=False)).strip()
+    if not text:
+        text = str(extract_plain_text(tree, main_content=False, alt_texts=False)).strip()
+    return title, text, encoding
