@@ -138,7 +138,8 @@ def find_sites(
         if "posts" not in dump.tables:
             raise _no_posts(dump)
         host = _host(dump, hosts)
-        sites.append(Site(0, dump.name, dump.label, host, domain_of(host), dump.tables))
+        in_order = {table: dump.tables[table] for table in FILES if table in dump.tables}
+        sites.append(Site(0, dump.name, dump.label, host, domain_of(host), in_order))
     sites.sort(key=lambda site: site.domain)
     for one, other in pairwise(sites):
         if one.domain == other.domain:

@@ -168,9 +168,9 @@ class _Parser:
         """The next block; errors of the file that is read are told from those of the file that is written."""
         try:
             found: Block | None = next(blocks, None)
-        except LongLineError as error:
+        except LongLineError:
             message = f"the line is longer than {LONGEST_LINE >> 20} MB; expected one row"
-            raise RowError(self._report.lines + error.lines, message, is_fatal=True) from None
+            raise RowError(self._report.lines, message, is_fatal=True) from None
         except EOFError:
             raise InputError("became shorter while it was read; expected a dump at rest", where=self._shown) from None
         except OSError as error:

@@ -44,11 +44,7 @@ class StoppedError(Exception):
 
 
 class LongLineError(Exception):
-    """A line longer than ``LONGEST_LINE``: ``lines`` is how many whole lines of the range stand before it."""
-
-    def __init__(self, lines: int) -> None:
-        super().__init__(lines)
-        self.lines = lines
+    """A line longer than ``LONGEST_LINE``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +144,7 @@ def line_start(file: BinaryIO, offset: int, frame: Frame) -> int:
             return at + found + 1
         at += len(data)
         if at - offset > LONGEST_LINE:
-            raise LongLineError(0)
+            raise LongLineError
     return frame.end
 
 
@@ -165,7 +161,7 @@ def pieces(file: BinaryIO, start: int, end: int, size: int) -> Iterator[memoryvi
         The file ends before ``end``: it became shorter while it was read.
     """
     buffer = bytearray(min(size, max(end - start, 1)))
-    held, at, lines = 0, start, 0
+    held, at = 0, start
     file.seek(start)
     while at < end or held:
         wanted = min(len(buffer) - held, end - at)
@@ -180,12 +176,11 @@ def pieces(file: BinaryIO, start: int, end: int, size: int) -> Iterator[memoryvi
         if cut == 0:
             if held == len(buffer):
                 if held > LONGEST_LINE:
-                    raise LongLineError(lines)
+                    raise LongLineError
                 buffer = _grown(buffer)
             continue
         with memoryview(buffer) as view, view[:cut] as whole:
             yield whole
-        lines += buffer.count(b"\n", 0, cut)
         held -= cut
         buffer[:held] = buffer[cut : cut + held]
 
