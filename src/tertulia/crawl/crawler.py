@@ -29,7 +29,7 @@ from tertulia.crawl.state import Result, State, Waiting
 from tertulia.crawl.table import TABLE, write_table
 from tertulia.errors import InputError, StoreError
 
-__all__ = ["Follow", "crawl", "state_folder"]
+__all__ = ["Follow", "crawl", "progress_of", "state_folder"]
 
 Follow = Callable[[Page], Iterable[str]]
 """Further addresses of a page, as they stand in it: relative ones are of the page."""
@@ -99,6 +99,17 @@ def state_folder(output: str | Path) -> Path:
     if target.is_symlink() and target.exists():
         target = target.resolve()
     return target.with_name(f".{target.name}.crawl")
+
+
+def progress_of(output: str | Path) -> tuple[int, int]:
+    """How many addresses of the interrupted crawl into ``output`` are done, and how many there are; zeros where none is."""
+    folder = state_folder(output)
+    if not folder.is_dir():
+        return 0, 0
+    with _store_errors(folder), State(folder) as state:
+        counts = state.counts()
+    total = sum(counts.values())
+    return total - counts.get(None, 0), total
 
 
 @contextlib.contextmanager

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from tertulia import __version__
 from tertulia.errors import ConfigurationError
 
-__all__ = ["CrawlOptions", "Lookup"]
+__all__ = ["DEFAULT_AGENT", "CrawlOptions", "Lookup"]
 
 Lookup = Callable[[str], Awaitable[list[str]]]
 """The addresses of a host's name; raises ``OSError`` where it has none."""
+DEFAULT_AGENT = f"tertulia/{__version__}"
+"""Who asks where nothing else is said."""
 _PRINTABLE = re.compile(r"[ -~]+")
 _PRODUCT = re.compile(r"[A-Za-z_-]+")
 
@@ -33,7 +35,7 @@ class CrawlOptions:
     look hosts up, for tests too; what it answers is checked all the same.
     """
 
-    user_agent: str = f"tertulia/{__version__}"
+    user_agent: str = DEFAULT_AGENT
     contact: str | None = None
     concurrency: int = 32
     delay_s: float = 1.0
