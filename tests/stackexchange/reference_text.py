@@ -9,6 +9,7 @@ import html
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import groupby
 
 BLOCKS = {"p", "div", "blockquote", "pre", "ul", "ol", "li", "dl", "dt", "dd", "hr", "table", "tr"}
 BLOCKS |= {"h1", "h2", "h3", "h4", "h5", "h6", "section", "article", "details", "summary"}
@@ -22,7 +23,9 @@ IMPLIED_ENDS = {
     "tr": ({"tr", "td", "th"}, {"table"}),
     "td": ({"td", "th"}, {"tr", "table"}),
     "th": ({"td", "th"}, {"tr", "table"}),
+    "a": ({"a"}, {"td", "th", "table"}),
 }
+FORMATTING = {"a", "b", "code", "em", "font", "i", "s", "small", "strike", "strong", "u"}
 
 
 @dataclass
@@ -35,30 +38,54 @@ class Node:
 
 
 class Tree(HTMLParser):
-    """Builds the tree of what is mostly well formed, with the end tags that HTML lets one leave out."""
+    """Builds the tree as a browser does where tags are left out or cross: implied ends, emphasis that goes on."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.open = [Node("body")]
+        self.active: list[Node] = []  # emphasis that no tag has ended yet, whether its block has ended or not
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         if tag in BLOCKS and any(node.tag == "p" for node in self.open):
             self.end({"p"}, {"td", "th", "table"})
         if tag in IMPLIED_ENDS:
             self.end(*IMPLIED_ENDS[tag])
+        if tag == "a":
+            self.active = [node for node in self.active if node.tag != "a"]
+        if tag not in BLOCKS:
+            self.go_on()
         node = Node(tag, {name: value or "" for name, value in reversed(attributes)})
         self.open[-1].children.append(node)
         if tag not in VOID:
             self.open.append(node)
+        if tag in FORMATTING:
+            self.active.append(node)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attributes)  # <p/> is <p>
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == "br":
-            self.open[-1].children.append(Node("br"))
+        if tag == "br" or (tag == "p" and all(node.tag != "p" for node in self.open)):
+            self.open[-1].children.append(Node(tag))  # an end tag alone stands for the whole element
         elif tag not in VOID:
+            for place in range(len(self.active) - 1, -1, -1):
+                if self.active[place].tag == tag:
+                    del self.active[place]
+                    break
             self.end({tag}, set())
 
     def handle_data(self, data: str) -> None:
+        self.go_on()
         self.open[-1].children.append(data)
+
+    def go_on(self) -> None:
+        """Open again what has ended with its block or with what it stood in, but not by a tag of its own."""
+        for place, node in enumerate(self.active):
+            if all(node is not other for other in self.open):
+                again = Node(node.tag, node.attributes)
+                self.active[place] = again
+                self.open[-1].children.append(again)
+                self.open.append(again)
 
     def end(self, tags: set[str], until: set[str]) -> None:
         for place in range(len(self.open) - 1, 0, -1):
@@ -90,28 +117,49 @@ def without_controls(text: str) -> str:
 def blocks(node: Node, style: str) -> list[str]:
     """What stands in an element as blocks, each of one or more lines, none of them empty."""
     found: list[str] = []
+    tags: list[str] = []
     run: list[Node | str] = []
 
     def end_run() -> None:
         text = tidy(inline(run, style))
         if text:
             found.append(text)
+            tags.append("")
         run.clear()
 
-    def walk(children: list[Node | str]) -> None:
+    def walk(children: list[Node | str], within: list[Node]) -> None:
         for child in children:
             if isinstance(child, Node) and child.tag in BLOCKS:
                 end_run()
-                text = block(child, style)
-                if text:
+                text = block(Node(child.tag, child.attributes, wrapped(child.children, within)), style)
+                if text and found and child.tag in IMPLIED_ENDS and tags[-1:] == [child.tag]:
+                    found[-1] += "\n" + text  # items without their list
+                elif text:
                     found.append(text)
+                    tags.append(child.tag)
             elif isinstance(child, Node) and child.tag != "a" and has_block(child):
-                walk(child.children)
+                walk(child.children, [*within, Node(child.tag)])
             else:
-                run.append(child)
+                run.extend(wrapped([child], within))
 
-    walk(node.children)
+    walk(node.children, [])
     end_run()
+    return found
+
+
+def wrapped(children: list[Node | str], within: list[Node]) -> list[Node | str]:
+    """What stands in emphasis that goes over several blocks is emphasised in each."""
+    found: list[Node | str] = []
+    for is_block, group in groupby(children, lambda c: isinstance(c, Node) and (c.tag in BLOCKS or has_block(c))):
+        some = list(group)
+        if is_block:
+            found += [Node(c.tag, c.attributes, wrapped(c.children, within)) for c in some if isinstance(c, Node)]
+        elif all(isinstance(c, str) and not c.strip() for c in some):
+            found += some
+        else:
+            for outer in reversed(within):
+                some = [Node(outer.tag, {}, some)]
+            found += some
     return found
 
 
@@ -137,7 +185,7 @@ def block(node: Node, style: str) -> str:
     if node.tag == "blockquote" and text:
         return "\n".join(f"> {line}" if line else ">" for line in text.split("\n"))
     if re.fullmatch("h[1-6]", node.tag) and style == "markdown" and text:
-        return "#" * int(node.tag[1]) + " " + text
+        return "#" * int(node.tag[1]) + " " + " ".join(text.split())  # a heading has one line
     if node.tag == "li":
         return item_block("- ", text)
     return text
@@ -172,16 +220,22 @@ def longer_fence(code: str, least: int) -> str:
 
 
 def list_block(node: Node, style: str) -> str:
-    items = []
+    lines = ""
     number = 0
+    item_before = False
     for child in node.children:
-        if isinstance(child, Node) and child.tag == "li":
+        is_item = isinstance(child, Node) and child.tag == "li"
+        if is_item:
             number += 1
             marker = f"{number}. " if node.tag == "ol" else "- "
-            items.append(item_block(marker, "\n\n".join(blocks(child, style))))
+            text = item_block(marker, "\n\n".join(blocks(child, style)))
         else:
-            items += blocks(Node("div", {}, [child]), style)
-    return "\n".join(items)
+            text = "\n\n".join(blocks(Node("div", {}, [child]), style))
+        if text:
+            between = "\n" if is_item and item_before else "\n\n"
+            lines += (between if lines else "") + text
+            item_before = is_item
+    return lines
 
 
 def item_block(marker: str, text: str) -> str:
@@ -210,7 +264,7 @@ def inline(children: list[Node | str], style: str) -> str:
 
 def piece(child: Node | str, style: str) -> str:
     if isinstance(child, str):
-        return re.sub("[ \t\n\f\r]+", " ", without_controls(child))
+        return re.sub(r"\s+", " ", without_controls(child))
     if child.tag in LEFT_OUT:
         return ""
     if child.tag == "br":
@@ -226,13 +280,13 @@ def piece(child: Node | str, style: str) -> str:
         text = tidy(inner)
         return around(inner, plain_link(text, href) if style == "plain" else f"[{text}]({href})")
     if style == "markdown" and tidy(inner):
-        if child.tag in ("strong", "b"):
+        if child.tag in ("strong", "b") and not re.fullmatch(r"\*\*.+\*\*", tidy(inner)):
             return around(inner, f"**{tidy(inner)}**")
         if child.tag in ("em", "i"):
             return around(inner, f"*{tidy(inner)}*")
         if child.tag == "code":
             fence = longer_fence(inner, 1)
-            return around(inner, f"{fence}{tidy(inner)}{fence}")
+            return around(inner, f"{fence}{' '.join(inner.split())}{fence}")
     return inner
 
 
@@ -274,7 +328,7 @@ def tidy(text: str) -> str:
 
 # One pair of brackets may stand in an address: .../wiki/Mash_(brewing).
 COMMENT_LINK = re.compile(r"\[([^\[\]]*)\]\((https?://[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)", re.I)
-BARE_URL = re.compile(r"https?://[^\s<>\"]+", re.I)
+BARE_URL = re.compile(r"https?://[0-9a-z\[][^\s<>\"]*", re.I | re.A)
 
 
 def comment_text(source: str, style: str) -> str:
@@ -303,7 +357,7 @@ def html_links(source: str) -> list[str]:
     def walk(node: Node) -> None:
         href = node.attributes.get("href", "").strip() if node.tag == "a" else ""
         if href:
-            if re.match("https?://", href, re.I):
+            if BARE_URL.match(href):
                 found.append(href)
             return
         if node.tag in LEFT_OUT:
@@ -328,4 +382,11 @@ def comment_links(source: str) -> list[str]:
 
 
 def bare_urls(text: str) -> list[str]:
-    return [url for found in BARE_URL.findall(text) if (url := found.rstrip(".,;:!?'\")]}"))]
+    return [without_punctuation(found) for found in BARE_URL.findall(text)]
+
+
+def without_punctuation(url: str) -> str:
+    """What ends the sentence does not belong to the address, nor a bracket that was opened before it."""
+    while url[-1] in ".,;:!?'\"" or (url[-1] in ")]}" and url.count(url[-1]) > url.count("([{"[")]}".index(url[-1])])):
+        url = url[:-1]
+    return url
