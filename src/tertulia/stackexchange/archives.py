@@ -66,7 +66,7 @@ def members(archive: Path) -> list[Member]:
 
 
 def unpack(archive: Path, targets: Mapping[str, Path], sizes: Mapping[str, int], step: Callable[[int], None]) -> None:
-    """Write members of an archive to disk, in one pass over it; memory holds some megabytes.
+    """Write members of an archive to disk, in one pass over it; memory holds what a megabyte of the archive unpacks to.
 
     Parameters
     ----------

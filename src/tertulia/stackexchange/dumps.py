@@ -157,12 +157,12 @@ def _gather(dumps: Sequence[Path], tables: Collection[str]) -> list[_Found]:
     by_archive: dict[str, _Found] = {}
     seen: dict[str, Path] = {}
     for path in dumps:
+        kind = _kind(path)
         real = os.path.realpath(path)
         if real in seen:
             raise InputError(f"is named twice, also as {seen[real]}; expected every dump once", where=path)
         seen[real] = path
         base = _base_name(path)
-        kind = _kind(path)
         if kind == "folder":
             found.append(_Found(_TABLE_SUFFIX.sub("", base), [path], _tables_in_folder(path, tables)))
             continue

@@ -183,6 +183,8 @@ def pieces(file: BinaryIO, start: int, end: int, size: int) -> Iterator[memoryvi
             yield whole
         held -= cut
         buffer[:held] = buffer[cut : cut + held]
+        if held < size < len(buffer):
+            del buffer[size:]
 
 
 def _grown(buffer: bytearray) -> bytearray:
