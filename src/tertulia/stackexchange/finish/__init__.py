@@ -1,0 +1,1 @@
+"""Finishing: what survives the tables becomes text, is judged by its ending, and is written as a corpus."""

@@ -1,0 +1,84 @@
+"""Processes that finish shares side by side, and end when the one that started them does."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+
+from tertulia.errors import StoreError
+from tertulia.stackexchange.finish.threads import Share
+from tertulia.stackexchange.finish.work import Done, Job, finish_share
+
+__all__ = ["finish_shares"]
+
+# A process takes half a second to start: so many rows are finished in that time.
+_WORTH_A_PROCESS = 4_000
+# Shares that wait in the queue for each worker.
+_AHEAD = 2
+
+
+def finish_shares(shares: Sequence[Share], job: Job, workers: int) -> Iterator[tuple[int, Done]]:
+    """Finish the shares, several at a time; what came of each, with its number, in any order.
+
+    Raises
+    ------
+    StoreError
+        A process was ended from outside.
+    """
+    workers = min(workers, len(shares), 1 + sum(share.rows for share in shares) // _WORTH_A_PROCESS)
+    if workers <= 1:
+        for number, share in enumerate(shares):
+            yield number, finish_share(number, share, job)
+        return
+    # Processes that are forked would inherit the threads' locks in whatever state they are.
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _prepare, (job,))
+    try:
+        yield from _results(pool, shares, workers)
+    except BrokenProcessPool:
+        raise StoreError(
+            "a process that finishes dialogues was ended from outside, perhaps for want of memory",
+            hint="--workers 1 needs less; the parsed tables are kept",
+        ) from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _results(pool: ProcessPoolExecutor, shares: Sequence[Share], workers: int) -> Iterator[tuple[int, Done]]:
+    coming = iter(enumerate(shares))
+    running: dict[Future[Done], int] = {}
+    while True:
+        for number, share in coming:
+            running[pool.submit(_finish, number, share)] = number
+            if len(running) >= workers * (1 + _AHEAD):
+                break
+        if not running:
+            return
+        finished, _ = wait(running, return_when=FIRST_COMPLETED)
+        for future in finished:
+            yield running.pop(future), future.result()
+
+
+_JOB: list[Job] = []
+
+
+def _prepare(job: Job) -> None:
+    """In a new process: remember the job, leave Ctrl-C to the first process, and end when that is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _JOB[:] = [job]
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _finish(number: int, share: Share) -> Done:
+    return finish_share(number, share, _JOB[0])
