@@ -63,12 +63,12 @@ class PagesFormat:
             if name in options.values and not is_live:
                 raise ConfigurationError(f"--option {name} is for a live site; the source is none", where=source)
         if not is_live:
-            yield from _records(source, selectors, reader, report, options)
+            yield from _records(source, selectors, reader, report, options, named=source)
             return
         with tempfile.TemporaryDirectory(prefix="tertulia-pages-") as folder:
             kept = Path(options.values.get("keep") or Path(folder) / "crawl")
             crawl_site(source, kept, reader, options, report, allow_loopback=self._allow_loopback)
-            yield from _records(str(kept), selectors, reader, report, options)
+            yield from _records(str(kept), selectors, reader, report, options, named=source)
 
     def write(self, records: Iterator[RankingRecord], path: str, report: Report) -> None:  # noqa: ARG002 - it refuses
         """This format is only read."""
@@ -76,8 +76,9 @@ class PagesFormat:
 
 
 def _records(
-    source: str, selectors: Selectors, reader: PageReader, report: Report, options: ReadOptions
+    source: str, selectors: Selectors, reader: PageReader, report: Report, options: ReadOptions, *, named: str
 ) -> Iterator[RankingRecord]:
+    """The threads in saved pages; ``named`` is what the user named as the source."""
     pages = found = 0
     with Threads(selectors, report, options) as threads:
         for page in saved_pages(source, report, options):
@@ -89,7 +90,7 @@ def _records(
             found += 1
             yield record
         if not found:
-            raise _nothing(source, pages, threads.parts, report)
+            raise _nothing(named, pages, threads.parts, report)
 
 
 def _nothing(source: str, pages: int, parts: int, report: Report) -> InputError:

@@ -36,6 +36,8 @@ def crawl_site(
     ------
     ConfigurationError
         An option does not hold, or there is something at ``folder``.
+    InputError
+        Not one page could be fetched.
     MissingExtraError
         What the crawler needs is not installed.
     """
@@ -62,11 +64,17 @@ def crawl_site(
         options.progress(len(page.body), None)
         yield from links
 
+    pages = 0
+    failed: list[str] = []
     with crawl([address], folder, how, follow=follow, command=["tertulia", "corpus", "import", "pages"]) as crawled:
-        outcomes = crawled.manifest.details.get("outcomes", {})
-    for outcome, count in outcomes.items():
-        if outcome != "ok":
-            report.skip(f"addresses that were not fetched: {outcome}", None, count)
+        for row in crawled:
+            if row.outcome == "ok":
+                pages += 1
+                continue
+            report.skip(f"addresses that were not fetched: {row.outcome}", row.url)
+            failed.append(f"{row.outcome}, {row.reason}" if row.reason else row.outcome)
+    if not pages:
+        raise InputError(f"could not be fetched: {'; '.join(failed) or 'the crawl is empty'}", where=address)
 
 
 def _number(options: ReadOptions, name: str, default: float) -> float:
