@@ -1,0 +1,100 @@
+"""``tertulia ranking``: ranking sets made of corpora."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from tertulia.cli.output import number, print_json, progress, remark, table
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="ranking",
+    help="Response ranking: contexts with a true response and hard negatives.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.command(
+    epilog="Examples: tertulia ranking build threads -o easy   |   tertulia ranking build threads -o hard --negatives 50 --from all"
+)
+def build(
+    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="What to write.")],
+    negatives: Annotated[int, typer.Option("--negatives", metavar="N", help="How many for each context.", min=0)] = 10,
+    drawn_from: Annotated[
+        Literal["same-domain", "all"],
+        typer.Option("--from", help="Which responses negatives are drawn from; always of the context's own split."),
+    ] = "same-domain",
+    target: Annotated[
+        Literal["responses", "documents"],
+        typer.Option("--target", help="What is ranked: responses, or the pages that they link to."),
+    ] = "responses",
+    documents: Annotated[
+        Path | None, typer.Option("--documents", metavar="CRAWL", help="The crawl that has the pages.")
+    ] = None,
+    pool: Annotated[
+        int, typer.Option("--pool", metavar="N", help="Negatives are drawn from the N best by BM25.", min=1)
+    ] = 1000,
+    last: Annotated[
+        int | None, typer.Option("--last", metavar="N", help="Cut contexts to their last N turns.", min=1)
+    ] = None,
+    split: Annotated[
+        list[str] | None, typer.Option("--split", metavar="NAME", help="Of this split only; may be repeated.")
+    ] = None,
+    language: Annotated[
+        str, typer.Option("--language", metavar="CODE", help="Whose words BM25 counts: en or zh.")
+    ] = "en",
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Another seed gives another draw.")] = 0,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", help="Threads that search; by default one a core.", min=1)
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
+) -> None:
+    """Build a ranking set as MANtIS defines it: contexts with their true response, and negatives drawn from the best by BM25."""
+    from tertulia.cli.findings import print_findings
+    from tertulia.corpus.exchange import Report
+    from tertulia.ranking.build import RankingOptions, build_ranking_set
+
+    report = Report()
+    options = RankingOptions(negatives, drawn_from, target, pool, seed, last, language, tuple(split or ()))
+    with ExitStack() as opened:
+        crawl = None
+        if documents is not None:
+            from tertulia.crawl.pages import Crawl
+
+            crawl = opened.enter_context(Crawl(documents))
+        made = build_ranking_set(
+            corpus,
+            output,
+            options,
+            report,
+            documents=crawl,
+            documents_path=documents,
+            workers=workers or os.cpu_count() or 1,
+            overwrite=overwrite,
+            stage=lambda name, unit: progress(name, unit=unit),
+        )
+    counts, pools = made.manifest.counts, made.manifest.details["pools"]
+    made.close()
+    if json_:
+        print_json({"output": str(output), "counts": counts, "pools": pools, "report": report.to_json()})
+        return
+    print(f"{output}: {', '.join(f'{number(count)} {what}' for what, count in counts.items())}\n")
+    by_split: dict[str, list[int]] = {}
+    for each in pools:
+        sums = by_split.setdefault(each["split"] or "–", [0, 0])
+        sums[0] += each["contexts"]
+        sums[1] += each["responses"]
+    rows = [[name, *map(number, sums)] for name, sums in by_split.items()]
+    print(table(["split", "contexts", "distinct responses to draw from"], rows, right={1, 2}))
+    if len(by_split) == 1 and "–" in by_split:
+        remark("the corpus has no splits, so all of it is one pool: tertulia corpus split divides it")
+    print_findings(report)
