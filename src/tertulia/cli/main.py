@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from tertulia import __version__
-from tertulia.cli import bot, corpus, talk
+from tertulia.cli import bot, corpus, ranking, stackexchange, talk
+from tertulia.cli.crawl import crawl, links
 from tertulia.cli.fetch import fetch
 from tertulia.cli.output import complain, prepare_streams
 from tertulia.errors import TertuliaError, UsageError
@@ -50,6 +51,10 @@ def _root(
 talk.register(app)
 app.command("fetch", epilog="Example: tertulia fetch self-dialogue -o downloads/self-dialogue")(fetch)
 app.add_typer(corpus.app, name="corpus")
+stackexchange.app.command("links", epilog="Example: tertulia stackexchange links threads -o links.jsonl")(links)
+stackexchange.app.command("crawl", epilog="Example: tertulia stackexchange crawl links.jsonl -o pages")(crawl)
+app.add_typer(stackexchange.app, name="stackexchange")
+app.add_typer(ranking.app, name="ranking")
 app.add_typer(bot.app, name="bot")
 
 

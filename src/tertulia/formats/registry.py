@@ -20,6 +20,7 @@ FORMATS: Registry[Format] = Registry(
         "dstc9": "tertulia.formats.dstc9:Dstc9Format",
         "jsonl": "tertulia.formats.jsonl:JsonLinesFormat",
         "mantis": "tertulia.formats.mantis.format:MantisFormat",
+        "pages": "tertulia.formats.pages.format:PagesFormat",
         "ranking-tsv": "tertulia.formats.ranking_tsv:RankingTsvFormat",
         "rated-tsv": "tertulia.formats.rated_tsv.format:RatedTsvFormat",
         "usr": "tertulia.formats.usr:UsrFormat",
