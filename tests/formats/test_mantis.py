@@ -13,82 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tertulia.artefact import Manifest, canonical_json
-from tertulia.corpus.exchange import ReadOptions, Report
 from tertulia.corpus.model import Annotation, Dialogue, Record, Utterance, number_turns
-from tertulia.corpus.store import write_corpus
 from tertulia.errors import InputError
 from tertulia.formats.mantis.format import ANNOTATOR, INTENTS, LAYER, MantisFormat
 
 from . import mutate
-
-
-def said(place: int, who: str, text: str, **fields: Any) -> dict[str, Any]:
-    return {
-        "actor_type": who,
-        "utterance_pos": place,
-        "utterance": text,
-        "votes": 3,
-        "utterance_time": f"2015-04-0{place}T10:20:30.450",
-        "is_answer": int(who == "agent"),
-        "id": f"77_{place}",
-        **fields,
-    }
-
-
-def dialogue(*utterances: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    return {
-        "category": "gardens",
-        "title": "Why do my tomatoes sulk?",
-        "dialog_time": "2015-04-01T10:20:30.450",
-        "utterances": list(utterances),
-        **fields,
-    }
-
-
-TOMATOES = dialogue(
-    said(1, "user", "My tomatoes sulk. Why?", intent=["OQ"], user_name="Ivy", votes="12"),
-    said(2, "agent", "They are thirsty, see <a href='#'>here</a>. What soil is it?", intent=["PA", "IR"]),
-    said(3, "user", "Clay, and thanks!", intent=["FD", "GG"], votes=None),
-    said(4, "agent", "Then dig in some sand.", intent=["PA"]),
-    has_intent_labels=True,
-)
-BEANS = dialogue(said(1, "user", "Beans or peas?"), said(2, "agent", "Beans."), title="Beans")
-
-
-def read(source: Path, **options: Any) -> tuple[list[Record], Report]:
-    report = Report()
-    return list(MantisFormat().read(str(source), report, ReadOptions(**options))), report
-
-
-def put(path: Path, value: Any) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
-    return path
-
-
-def write(records: list[Record], path: Path) -> Report:
-    report = Report()
-    MantisFormat().write(iter(records), str(path), report)
-    return report
-
-
-def written(records: list[Record], path: Path) -> tuple[Any, Report]:
-    report = write(records, path)
-    if path.is_file():
-        return json.loads(path.read_text(encoding="utf-8")), report
-    files = sorted(file for file in path.rglob("*") if file.is_file())
-    return {f.relative_to(path).as_posix(): json.loads(f.read_text(encoding="utf-8")) for f in files}, report
-
-
-def by_corpus(records: list[Record], folder: Path) -> list[Record]:
-    """The records as a corpus on disk gives them: in order of id, with their annotations in order."""
-    with write_corpus(folder, records, Manifest("corpus")) as corpus:
-        return list(corpus.records())
-
-
-def same_json(first: Any, second: Any) -> bool:
-    return canonical_json(first) == canonical_json(second)
+from .mantis_files import BEANS, SHEET, TOMATOES, by_corpus, dialogue, put, read, said, same_json, write, written
 
 
 def test_a_dialogue_becomes_what_the_model_has_for_it(tmp_path: Path) -> None:
@@ -251,101 +181,6 @@ def test_one_split_is_one_file_whose_name_says_it(tmp_path: Path) -> None:
 )
 def test_the_name_of_a_file_says_its_split(tmp_path: Path, name: str, split: str | None) -> None:
     assert read(put(tmp_path / name, {"0": BEANS}))[0][0].dialogue.split == split
-
-
-SHEET = """17
-user
-Why is the sky blue?
-OQ
-
-agent
-Because blue light scatters, see the link.
-PA, FD
-
-==================
-4
-user
-Is it?
-
-agent
-It is.
-
-user
-Thanks!
-
-==================
-""".replace("\n\nagent\nBecause", "\nagent\nBecause").replace("FD\n\n", "FD\n")
-
-
-def test_an_annotation_sheet_is_read(tmp_path: Path) -> None:
-    records, report = read(put(tmp_path / "ann.txt", SHEET))
-    assert [(r.dialogue.id, r.dialogue.texts) for r in records] == [
-        ("17", ["Why is the sky blue?", "Because blue light scatters, see the link."]),
-        ("4", ["Is it?", "It is.", "Thanks!"]),
-    ]
-    assert [(n.annotator, n.position, n.label) for n in records[0].annotations] == [
-        ("ann", 0, "OQ"),
-        ("ann", 1, "FD"),
-        ("ann", 1, "PA"),
-    ]
-    assert [u.role for u in records[1].dialogue.utterances] == ["user", "agent", "user"]
-    assert report.to_json() == {"skipped": {}, "noted": {}}
-    write(records, tmp_path / "again.json")
-    assert read(tmp_path / "again.json")[0] == records
-    windows = put(tmp_path / "w" / "ann.txt", "\ufeff\r\n" + SHEET.replace("\n", "\r\n"))
-    assert read(windows)[0] == records
-
-
-def test_sheets_of_several_annotators_are_a_folder(tmp_path: Path) -> None:
-    put(tmp_path / "s" / "ann.txt", SHEET)
-    put(tmp_path / "s" / "bea.txt", SHEET.replace("OQ", "O"))
-    records, report = read(tmp_path / "s")
-    assert [r.dialogue.id for r in records] == ["ann-17", "ann-4", "bea-17", "bea-4"]
-    assert [n.annotator for r in records for n in r.annotations] == ["ann"] * 3 + ["bea"] * 3
-    assert report.noted["exact duplicates of another conversation"].count == 2
-    write(records, tmp_path / "again.json")
-    assert read(tmp_path / "again.json")[0] == records
-
-
-BAD_SHEETS = [
-    ("user\nx\n\n", 7, 'holds "user"; expected the number of a dialogue'),
-    ('{"0": {}}\n', 7, "expected the number of a dialogue"),
-    ("5\nboth\nx\n\n", 8, 'holds "both"; expected user or agent'),
-    ("5\nuser\nx\n\nuser\nx\n", 11, "an utterance has less than three lines"),
-    ("5\nuser\nx\ny\nagent", 11, "an utterance has less than three lines"),
-    ("", 7, "a dialogue ends that has not begun"),
-    ("5\nuser\n\udcff\n\n", 9, "the line is not UTF-8"),
-]
-
-
-@pytest.mark.parametrize(("bad", "line", "message"), BAD_SHEETS, ids=[message for *_, message in BAD_SHEETS])
-def test_a_bad_dialogue_of_a_sheet_is_one_error_or_skipped(tmp_path: Path, bad: str, line: int, message: str) -> None:
-    end = "=" * 18 + "\n"
-    good = "1\nuser\nfirst\n\n\n"[:-1] + end
-    path = tmp_path / "ann.txt"
-    text = (
-        good
-        + "\n" * (6 - good.count("\n"))
-        + bad.rstrip("\n")
-        + "\n" * (bad != "")
-        + end
-        + good.replace("1\n", "2\n", 1)
-    )
-    path.write_bytes(text.encode(errors="surrogateescape"))
-    with pytest.raises(InputError, match=re.escape(message)) as caught:
-        read(path)
-    assert str(caught.value).startswith(f"{path}:{line}: ")
-    found, report = read(path, skip_bad=True)
-    assert [record.dialogue.id for record in found] == ["1", "2"]
-    assert report.skipped["malformed records"].count == 1
-
-
-def test_a_sheet_that_is_cut_off(tmp_path: Path) -> None:
-    path = put(tmp_path / "ann.txt", SHEET[:-30])
-    with pytest.raises(InputError, match="ends in the middle of a dialogue"):
-        read(path)
-    assert len(read(path, skip_bad=True)[0]) == 1
-    assert read(put(tmp_path / "empty.txt", "\n\n"))[0] == []
 
 
 BAD: list[tuple[Any, str]] = [
@@ -535,73 +370,6 @@ def test_any_corpus_that_fits_comes_back(tmp_path_factory: pytest.TempPathFactor
         assert sorted(again[record.dialogue.id].annotations, key=repr) == sorted(record.annotations, key=repr)
 
 
-def test_what_the_format_does_not_hold_is_counted(tmp_path: Path) -> None:
-    utterances = [
-        Utterance(0, 0, "Ann", "hello", "user", attributes={"utterance": "x", "mood": "glad"}),
-        Utterance(1, 5, "Assistant", "hi", "agent", id="u1"),
-    ]
-    notes = [
-        Annotation("d", "rating", "ann", 1, value=4.0),
-        Annotation("d", LAYER, ANNOTATOR, 0, 0, 1, "OQ", 0.5, {"sure": True}),
-        Annotation("d", LAYER, ANNOTATOR, label="OQ"),
-    ]
-    value, report = written([Record(Dialogue("d", utterances, attributes={"title": "x"}), notes)], tmp_path / "a.json")
-    assert value == {
-        "d": {
-            "utterances": [
-                {"actor_type": "user", "utterance_pos": 1, "utterance": "hello", "intent": ["OQ"], "mood": "glad"},
-                {"actor_type": "agent", "utterance_pos": 2, "utterance": "hi", "id": "u1"},
-            ]
-        }
-    }
-    assert {reason.partition(", which")[0]: finding.count for reason, finding in report.skipped.items()} == {
-        "annotations of other layers than intent": 1,
-        "annotations of the layer intent without an utterance or a label": 1,
-        "spans, values and attributes of annotations": 1,
-        "names of speakers": 1,
-        "turns of its own counting": 1,
-        "attributes with the name of a field of this format": 2,
-    }
-
-
-def test_what_does_not_fit_is_one_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="in dialogue 'd' utterance 0 is by 'A', who is neither user nor agent"):
-        write([Record(Dialogue("d", [Utterance(0, 0, "A", "hello")]))], tmp_path / "a.json")
-    with pytest.raises(InputError, match=r"the split of dialogue 'd' is '\.\./x', which cannot be the name of a file"):
-        write([Record(Dialogue("d", [], split="../x"))], tmp_path / "b.json")
-
-
-def test_no_attribute_leads_out_of_the_folder(tmp_path: Path) -> None:
-    for number, name in enumerate(
-        ["../a.json", "/tmp/a.json", "a/../../b.json", "x\0.json", "", ".json/..", 5, "a" * 300 + ".json"]
-    ):
-        path = tmp_path / f"{number}.json"
-        assert written([Record(Dialogue("d", [], attributes={"file": name}))], path)[0] == {"d": {"utterances": []}}
-    assert len(list(tmp_path.iterdir())) == 8
-
-
-def test_names_that_two_dialogues_want_go_to_one(tmp_path: Path) -> None:
-    records = [Record(Dialogue(name, [], attributes={"key": "0"})) for name in ("a", "b")]
-    assert written(records, tmp_path / "a.json")[0] == {"0": {"utterances": []}, "b": {"utterances": []}}
-    records.append(Record(Dialogue("0", [])))
-    with pytest.raises(InputError, match="two dialogues would have the name '0'"):
-        write(records, tmp_path / "b.json")
-
-
-def test_a_file_can_not_be_the_folder_of_another(tmp_path: Path) -> None:
-    records = [Record(Dialogue(name, [], attributes={"file": name})) for name in ("a.json", "a.json/b.json")]
-    with pytest.raises(InputError, match="of which one is a folder of the other"):
-        write(records, tmp_path / "out")
-
-
-def test_many_files_are_written_side_by_side(tmp_path: Path) -> None:
-    names = [f"part-{n % 150:03d}.json" for n in range(300)]
-    records = [Record(Dialogue(f"d{n:03d}", [], attributes={"file": name})) for n, name in enumerate(names)]
-    found, _ = written(records, tmp_path / "out")
-    assert len(found) == 150
-    assert all(len(part) == 2 for part in found.values())
-
-
 def test_damage_ends_in_a_corpus_or_one_error(tmp_path: Path) -> None:
     text = json.dumps(
         {"0": BEANS, "1": TOMATOES, "2": ODD["intents"]["0"], "3": ODD["times"]["4"]}, indent=1, ensure_ascii=False
@@ -611,15 +379,3 @@ def test_damage_ends_in_a_corpus_or_one_error(tmp_path: Path) -> None:
         found = mutate.outcomes(MantisFormat(), {name: source.encode()}, tmp_path, seed=13)
         assert sum(found.values()) == mutate.MUTATIONS
         assert min(found.values()) > mutate.MUTATIONS // 40, found
-
-
-def test_the_released_sheets(data: Path, tmp_path: Path) -> None:
-    for source in (data / "mantis" / "labels.txt", data / "mantis"):
-        records, report = read(source)
-        assert len(records) == 101
-        assert sum(len(record.dialogue.utterances) for record in records) == 575
-        assert not any(record.annotations for record in records)
-        assert report.to_json() == {"skipped": {}, "noted": {}}
-    write(by_corpus(records, tmp_path / "corpus"), tmp_path / "again.json")
-    again = {record.dialogue.id: record for record in read(tmp_path / "again.json")[0]}
-    assert again == {record.dialogue.id: record for record in records}
