@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from tertulia.corpus.exchange import NO_OPTIONS, Holds, Place, ReadOptions, Report, SeenTexts
+from tertulia.corpus.exchange import Holds, Place, ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import Annotation, Dialogue, Record, Role, Utterance, number_turns
 from tertulia.errors import InputError
 from tertulia.formats.files.fields import found, objects, text
@@ -34,6 +34,7 @@ from tertulia.formats.mantis.fields import (
     spelled_time,
     split_of_file,
 )
+from tertulia.formats.mantis.intents import IntentTable
 from tertulia.formats.mantis.sheets import sheet_records
 from tertulia.formats.mantis.writing import write_dialogues
 
@@ -51,7 +52,10 @@ class MantisFormat:
     summary = "MANtIS: information-seeking dialogues of Stack Exchange, with intents"
     writes = True
     holds: Holds = "corpus"
-    options: Mapping[str, str] = NO_OPTIONS
+    options: Mapping[str, str] = {
+        "intents": "a CSV file of intents to join: allocation, conversation_id, comment_pos, annotations"
+    }
+    path_options = frozenset({"intents"})
     licence = "CC-BY-SA"
     citation = (
         "Gustavo Penha, Alexandru Balan, Claudia Hauff (2019). Introducing MANtIS: a novel Multi-Domain Information Seeking "
@@ -64,12 +68,15 @@ class MantisFormat:
             files = source_files(source, "*.json", expected=_EXPECTED, options=options)
         except InputError:
             files = source_files(source, "*.json", "*.txt", expected=_EXPECTED, options=options)
+        intents = IntentTable(options.values["intents"], report, options) if "intents" in options.values else None
         ids: set[str] = set()
         texts = SeenTexts()
         for file in files:
             is_sheet = file.name.lower().endswith(".txt")
             parts = sheet_records(file, report, options) if is_sheet else _elements(file, report, options)
             for record, place in parts:
+                if intents is not None:
+                    intents.label(record, place)
                 if len(files) > 1:
                     _tell_apart(record, file, is_sheet)
                 fresh = False
@@ -83,6 +90,8 @@ class MantisFormat:
                 if not report.is_duplicate(record.dialogue.texts, texts, options, place.shown):
                     _note(record, report, place.shown)
                     yield record
+        if intents is not None:
+            intents.finish()
 
     def write(self, records: Iterator[Record], path: str, report: Report) -> None:
         """Write one JSON file, or where there are several splits or files a folder of them, a dialogue a line."""
