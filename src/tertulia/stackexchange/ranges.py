@@ -108,7 +108,7 @@ def _start(head: bytes, is_all: bool, shown: str, root: str) -> tuple[int, bool]
     if found is not None and found[1] == root.encode():
         return found.end(), bool(found[2])
     rest = head[at:]
-    if is_all and (not rest or (rest.startswith(b"<") and b">" not in rest)):
+    if is_all and (not rest or _BOM.startswith(rest) or (rest.startswith(b"<") and b">" not in rest)):
         return -1, False
     what = rest[:_SHOWN].decode("utf-8", "replace")
     raise InputError(f"begins with {what!r}; expected an XML declaration and <{root}>", where=shown)
