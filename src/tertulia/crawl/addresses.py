@@ -13,7 +13,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 # What ends an address in running text: white space, controls, quotes, angle brackets, and the punctuation of other scripts.
 _FOUND = re.compile(
     r"https?://[^\s\x00-\x20\x7f-\xa0<>\"`{}|\\^\u2018-\u201f\u2026\u2039\u203a\u00ab\u00bb"
-    r"\u3000-\u301f\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff3b\uff3d\ufe30-\ufe4f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+",
+    r"\u3000-\u301f\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff3b\uff3d\ufe30-\ufe4f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]{1,8192}",
     re.IGNORECASE,
 )
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)
@@ -61,9 +61,11 @@ def urls_in(text: str) -> Iterator[str]:
     >>> list(urls_in("See http://a.example/b_(c), or (https://d.example)."))
     ['http://a.example/b_(c)', 'https://d.example']
     """
-    for match in _FOUND.finditer(text):
+    at = 0
+    while (match := _FOUND.search(text, at)) is not None:
         found = _trimmed(match[0])
-        # An address that another one contains, as those of archives do, is no address of its own.
+        # An address that another one contains, as those of archives do, is no address of its own; one after a bracket is.
+        at = match.start() + max(len(found), len("http://"))
         try:
             address_of(found)
         except AddressError:

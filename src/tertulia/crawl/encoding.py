@@ -38,8 +38,12 @@ def decode_html(body: bytes, declared: str | None = None) -> tuple[str, str]:
         text = _strictly(body, encoding)
         if text is not None:
             return text, encoding
-    if named:
-        return body.decode(named[0], "replace"), named[0]
+    for encoding in named:
+        text = body.decode(encoding, "replace")
+        # A damaged character here and there is no other encoding; where most do not fit, the name is wrong.
+        damaged = text.count("\ufffd")
+        if damaged <= sum(character > "\x7f" for character in text) - damaged:
+            return text, encoding
     guess = _guess(body)
     return body.decode(guess, "replace"), guess
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tertulia.crawl.encoding import decode_html
 from tertulia.errors import MissingExtraError
 
 __all__ = ["main_text"]
 
 _LONGEST_TITLE = 1000
+# Resiliparse takes a list (ul) so near to the body for a menu, whatever it holds.
+_MENU_DEPTH = 4
 
 
 def main_text(body: bytes, charset: str | None = None) -> tuple[str | None, str, str]:
@@ -28,8 +32,27 @@ def main_text(body: bytes, charset: str | None = None) -> tuple[str | None, str,
         raise MissingExtraError("taking the main text out of pages", package="resiliparse", extra="full") from None
     html, encoding = decode_html(body, charset)
     tree = HTMLTree.parse(html.replace("\0", ""))
+    _keep_lists(tree)
     title = " ".join((tree.title or "").split())[:_LONGEST_TITLE] or None
     text = str(extract_plain_text(tree, main_content=True, alt_texts=False)).strip()
     if not text:
         text = str(extract_plain_text(tree, main_content=False, alt_texts=False)).strip()
     return title, text, encoding
+
+
+def _keep_lists(tree: Any) -> None:
+    """Put lists that stand near to the body deeper, so that they are judged by the links they hold and not by where they are."""
+    body = tree.body
+    for found in list(body.query_selector_all("ul")) if body is not None else ():
+        depth, node = 0, found
+        while node is not None and node != body and depth <= _MENU_DEPTH:
+            node, depth = node.parent, depth + 1
+        if depth > _MENU_DEPTH:
+            continue
+        place = tree.create_element("div")
+        found.parent.replace_child(place, found)
+        for _ in range(_MENU_DEPTH - depth):
+            inner = tree.create_element("div")
+            place.append_child(inner)
+            place = inner
+        place.append_child(found)
