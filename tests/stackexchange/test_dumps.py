@@ -176,7 +176,7 @@ class TestWhatIsNoDump:
     def test_two_dumps_of_a_domain(self, tmp_path: Path) -> None:
         dumps = [write_dump(tmp_path / "beer_202005"), write_dump(tmp_path / "beer_202105")]
         with pytest.raises(
-            InputError, match=r"beer_202005 and beer_202105 are both dumps of the domain 'beer'.*--site"
+            InputError, match=r"beer_202105: is a dump of the domain 'beer', as .*beer_202005 is; .*--site"
         ):
             find_sites(dumps)
         assert len(find_sites(dumps, {"beer_202105": "beer21.stackexchange.com"})) == 2

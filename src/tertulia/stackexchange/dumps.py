@@ -133,21 +133,22 @@ def find_sites(
     hosts = dict(names or {})
     found = _gather(dumps, tables)
     _check_names(hosts, found)
-    sites: list[Site] = []
+    sites: list[tuple[Site, _Found]] = []
     for dump in found:
         if "posts" not in dump.tables:
             raise _no_posts(dump)
         host = _host(dump, hosts)
         in_order = {table: dump.tables[table] for table in FILES if table in dump.tables}
-        sites.append(Site(0, dump.name, dump.label, host, domain_of(host), in_order))
-    sites.sort(key=lambda site: site.domain)
-    for one, other in pairwise(sites):
+        sites.append((Site(0, dump.name, dump.label, host, domain_of(host), in_order), dump))
+    sites.sort(key=lambda pair: pair[0].domain)
+    for (one, first), (other, second) in pairwise(sites):
         if one.domain == other.domain:
             raise InputError(
-                f"{one.label} and {other.label} are both dumps of the domain {one.domain!r}; expected one dump of a site",
+                f"is a dump of the domain {other.domain!r}, as {first.paths[0]} is; expected one dump of a site",
+                where=second.paths[0],
                 hint="leave one out, or tell them apart by --site NAME=HOST",
             )
-    return [Site(i, s.name, s.label, s.host, s.domain, s.tables) for i, s in enumerate(sites)]
+    return [Site(i, s.name, s.label, s.host, s.domain, s.tables) for i, (s, _) in enumerate(sites)]
 
 
 def _gather(dumps: Sequence[Path], tables: Collection[str]) -> list[_Found]:
