@@ -57,12 +57,10 @@ def links(
         found = {name: getattr(counts, name) for name in ("links", "urls", "hosts", "utterances", "unusable", "kinds")}
         print_json({"output": str(output), **found})
         return
-    print(
-        f"{output}: {number(counts.links)} links in {number(counts.utterances)} utterances, "
-        f"{number(counts.urls)} addresses on {number(counts.hosts)} hosts"
-    )
+    found_in = f"{_many(counts.links, 'link')} in {_many(counts.utterances, 'utterance')}"
+    print(f"{output}: {found_in}, {_many(counts.urls, 'address')} on {_many(counts.hosts, 'host')}")
     if counts.unusable:
-        print(f"left out: {number(counts.unusable)} that are no addresses of web pages")
+        print(f"left out: {_many(counts.unusable, 'text')} that cannot be the address of a page")
     remark(f"\nfetch the pages: tertulia stackexchange crawl {output} -o DIR --contact YOU@EXAMPLE.ORG")
 
 
@@ -154,10 +152,17 @@ def crawl(
         print_json({"crawl": str(output), **found.manifest.counts, "outcomes": outcomes})
         return
     print(
-        f"{output}: {number(found.manifest.counts['pages'])} pages of {number(found.manifest.counts['addresses'])} addresses"
+        f"{output}: {_many(found.manifest.counts['pages'], 'page')} of {_many(found.manifest.counts['addresses'], 'address')}"
     )
     rows = [[name, number(count), _OUTCOMES[name]] for name, count in outcomes.items() if count]
     print("\n" + table(["outcome", "addresses", "what it is"], rows, right={1}))
+
+
+def _many(count: int, noun: str) -> str:
+    """A count with its noun."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{number(count)} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def _bytes(text: str) -> int:
