@@ -72,7 +72,7 @@ class PartReport:
         import pyarrow.compute as pc
 
         if not self.nameless:
-            self.first_nameless = table["id"][pc.index(pc.is_null(table["user"]), True).as_py()].as_py()
+            self.first_nameless = table["id"].filter(pc.is_null(table["user"]))[0].as_py()
         self.nameless += table["user"].null_count
 
 

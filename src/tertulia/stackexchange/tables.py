@@ -77,7 +77,7 @@ def finished(scanned: pa.Table, table: str, site: int) -> pa.Table:
     columns = []
     for field in schema:
         if field.name == "site":
-            columns.append(pa.repeat(pa.scalar(site, pa.int32()), len(scanned)))
+            columns.append(_repeated(site, len(scanned)))
         elif field.name == "person":
             columns.append(_persons(scanned, _NOBODY[table]))
         else:
@@ -92,12 +92,31 @@ def _persons(scanned: pa.Table, nobody: str) -> pa.ChunkedArray:
     users = scanned["user"].cast(pa.string())
     if not users.null_count:
         return users
-    names = scanned["name"].cast(pa.string())
-    named = pc.binary_join_element_wise("~", names, "")
-    unknown = pc.binary_join_element_wise(nobody, scanned["id"].cast(pa.string()), "")
+    names, empty = scanned["name"].cast(pa.string()), _text("")
+    named = pc.binary_join_element_wise(_text("~"), names, empty)
+    unknown = pc.binary_join_element_wise(_text(nobody), scanned["id"].cast(pa.string()), empty)
     # An empty name tells nobody from anybody.
-    has_name = pc.fill_null(pc.not_equal(names, ""), False)
-    return pc.coalesce(users, pc.if_else(has_name, named, unknown))
+    return pc.coalesce(users, pc.if_else(pc.not_equal(names, empty), named, unknown), unknown)
+
+
+# Constants are made of buffers: of a Python value, pyarrow makes them only after it has imported pandas, which takes longer than
+# many a dump.
+
+
+def _repeated(value: int, count: int) -> pa.Array:
+    import numpy as np
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.int32(), count, [None, pa.py_buffer(np.full(count, value, np.int32))])
+
+
+def _text(value: str) -> pa.Scalar:
+    import numpy as np
+    import pyarrow as pa
+
+    data = value.encode()
+    offsets = np.array([0, len(data)], np.int32)
+    return pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])[0]
 
 
 def table_writer(path: Path, table: str) -> pq.ParquetWriter:
@@ -120,5 +139,4 @@ def table_writer(path: Path, table: str) -> pq.ParquetWriter:
 
 def write_empty(path: Path, table: str) -> None:
     """Write a part file without rows."""
-    with table_writer(path, table) as writer:
-        writer.write_table(arrow_schema(table).empty_table())
+    table_writer(path, table).close()
