@@ -83,7 +83,7 @@ class Thread:
 
 
 def build(dumps: Sequence[Path], options: Options) -> tuple[list[Dialogue], list[dict[str, Any]]]:
-    """The dialogues, sites by domain and threads by the ids of question and answer, and the funnel."""
+    """The dialogues in order of their ids, and the funnel."""
     sites = sorted((read_site(dump, options) for dump in dumps), key=lambda site: site.domain)
     funnel: list[dict[str, Any]] = []
     answers = [(site, answer) for site in sites for answer in site.answers]
@@ -97,14 +97,14 @@ def build(dumps: Sequence[Path], options: Options) -> tuple[list[Dialogue], list
         thread.runs = merged(parts_of(thread))
     left = candidates
     for name in options.criteria:
-        passed = [thread for thread in left if meets(thread, name, options)]
-        alone = sum(not meets(thread, name, options) for thread in candidates)
+        failing = {id(thread) for thread in candidates if not meets(thread, name, options)}
+        passed = [thread for thread in left if id(thread) not in failing]
         step(funnel, name, len(passed), len(left) - len(passed))
-        funnel[-1]["alone"] = alone
+        funnel[-1]["alone"] = len(failing)
         left = passed
     step(funnel, "dialogues", len(left), 0)
     dialogues = [dialogue_of(thread, options) for thread in left]
-    dialogues.sort(key=lambda d: (d.domain, d.attributes["question"], d.attributes["answer"]))
+    dialogues.sort(key=lambda d: d.id)
     if options.split:
         split(dialogues, options.split)
     return dialogues, funnel
@@ -301,6 +301,7 @@ def analyser() -> SentimentIntensityAnalyzer:
     return SentimentIntensityAnalyzer()
 
 
+@cache
 def compound(text: str) -> float:
     return float(analyser().polarity_scores(text)["compound"])
 

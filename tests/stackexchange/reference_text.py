@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from html.parser import HTMLParser
 from itertools import groupby
 
@@ -103,6 +104,7 @@ def tree_of(source: str) -> Node:
     return builder.open[0]
 
 
+@cache
 def html_text(source: str, style: str) -> str:
     """The Body of a post as ``plain``, ``markdown`` or ``html``."""
     if style == "html":
@@ -241,7 +243,7 @@ def list_block(node: Node, style: str) -> str:
 def item_block(marker: str, text: str) -> str:
     first, *others = text.split("\n")
     indented = [" " * len(marker) + line if line else "" for line in others]
-    return "\n".join([(marker + first).rstrip(" "), *indented])
+    return "\n".join([marker + first if text else marker.rstrip(" "), *indented])
 
 
 def rows_of(node: Node) -> list[Node]:
@@ -280,14 +282,25 @@ def piece(child: Node | str, style: str) -> str:
         text = tidy(inner)
         return around(inner, plain_link(text, href) if style == "plain" else f"[{text}]({href})")
     if style == "markdown" and tidy(inner):
-        if child.tag in ("strong", "b") and not re.fullmatch(r"\*\*.+\*\*", tidy(inner)):
-            return around(inner, f"**{tidy(inner)}**")
-        if child.tag in ("em", "i"):
-            return around(inner, f"*{tidy(inner)}*")
+        for tags, mark in ((("strong", "b"), "**"), (("em", "i"), "*")):
+            if child.tag in tags:
+                inner = inline(without(tags, child.children), style)
+                return around(inner, f"{mark}{tidy(inner)}{mark}")
         if child.tag == "code":
+            inner = inline(child.children, "plain")  # marks are letters in code
             fence = longer_fence(inner, 1)
             return around(inner, f"{fence}{' '.join(inner.split())}{fence}")
     return inner
+
+
+def without(tags: tuple[str, ...], children: list[Node | str]) -> list[Node | str]:
+    """The same in which these elements do nothing: strong within strong is strong."""
+    return [
+        child
+        if isinstance(child, str)
+        else Node("span" if child.tag in tags else child.tag, child.attributes, without(tags, child.children))
+        for child in children
+    ]
 
 
 def around(inner: str, text: str) -> str:
@@ -313,8 +326,8 @@ def says_the_same(text: str, href: str) -> bool:
         return True
     for dots in ("…", "..."):
         if text.endswith(dots):
-            begin = text[: -len(dots)]
-            return bool(begin) and (href.startswith(begin) or re.sub("^https?://", "", href).startswith(begin))
+            begin = re.sub("^https?://", "", text[: -len(dots)])
+            return bool(begin) and re.sub("^https?://", "", href).startswith(begin)
     return False
 
 
@@ -328,9 +341,10 @@ def tidy(text: str) -> str:
 
 # One pair of brackets may stand in an address: .../wiki/Mash_(brewing).
 COMMENT_LINK = re.compile(r"\[([^\[\]]*)\]\((https?://[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)", re.I)
-BARE_URL = re.compile(r"https?://[0-9a-z\[][^\s<>\"]*", re.I | re.A)
+BARE_URL = re.compile(r"(?ai:https?://[0-9a-z\[])[^\s<>\"`{}|\\^]*")
 
 
+@cache
 def comment_text(source: str, style: str) -> str:
     """The Text of a comment as ``plain``, ``markdown`` or ``html``."""
     if style == "markdown":
@@ -387,6 +401,6 @@ def bare_urls(text: str) -> list[str]:
 
 def without_punctuation(url: str) -> str:
     """What ends the sentence does not belong to the address, nor a bracket that was opened before it."""
-    while url[-1] in ".,;:!?'\"" or (url[-1] in ")]}" and url.count(url[-1]) > url.count("([{"[")]}".index(url[-1])])):
+    while url[-1] in ".,;:!?'*_…" or (url[-1] in ")]" and url.count(url[-1]) > url.count("(["[")]".index(url[-1])])):
         url = url[:-1]
     return url
