@@ -76,6 +76,52 @@ bool is_anchor(const Byte* tag, const Byte* end) {
     return false;
 }
 
+// Whether the < at p begins a tag, if a > follows: within a tag, the bracket before it is a < too.
+bool is_outside(const Byte* begin, const Byte* p) {
+    while (p > begin) {
+        --p;
+        if (*p == '<' || *p == '>') return *p == '>';
+    }
+    return true;
+}
+
+bool has_anchor(const Byte* begin, const Byte* end) {
+    for (const Byte* p = begin; p < end && (p = find(p, end, '<')) != nullptr; ++p) {
+        if (end - p < 10 || lower(p[1]) != 'a' || !is_space(p[2]) || !is_outside(begin, p)) continue;
+        const Byte* close = find(p, end, '>');
+        if (close == nullptr) return false;  // a < that no > follows is no tag
+        if (is_anchor(p, close + 1)) return true;
+        p = close;
+    }
+    return false;
+}
+
+// Whether a colon may be that of a marker or, where one is looked for, of a URL, once tags are taken out: beside it stands what
+// must stand there, or a bracket of a tag. Most texts have no such colon, and need not be copied without their tags.
+bool may_have_flags(const Byte* begin, const Byte* end, bool url) {
+    for (const Byte* p = begin; p < end && (p = find(p, end, ':')) != nullptr; ++p) {
+        const Byte before = p == begin ? 0 : lower(p[-1]);
+        const Byte after = p + 1 == end ? 0 : p[1];
+        if (before == 't' || before == 'd' || before == ' ' || before == '>' || is_digit(before)) return true;
+        if (url && (before == 'p' || before == 's') && (after == '/' || after == '<')) return true;
+    }
+    return false;
+}
+
+// Copies a text without its tags, and gives the end of the copy.
+Byte* copy_without_tags(const Byte* rest, const Byte* end, Byte* out) {
+    while (rest < end) {
+        const Byte* tag = find(rest, end, '<');
+        const Byte* close = tag == nullptr ? nullptr : find(tag, end, '>');
+        if (close == nullptr) break;
+        std::memcpy(out, rest, static_cast<std::size_t>(tag - rest));
+        out += tag - rest;
+        rest = close + 1;
+    }
+    std::memcpy(out, rest, static_cast<std::size_t>(end - rest));
+    return out + (end - rest);
+}
+
 }  // namespace
 
 Flags flags_of_text(const std::uint8_t* text, std::size_t size) {
@@ -86,26 +132,12 @@ Flags flags_of_text(const std::uint8_t* text, std::size_t size) {
 
 Flags flags_of_html(const std::uint8_t* html, std::size_t size, Memory& scratch) {
     Flags flags;
-    const Byte* end = html + size;
-    const Byte* rest = html;  // what comes from here on has not been looked at
-    scratch.reserve(size);
-    Byte* out = scratch.data();
-    while (rest < end) {
-        const Byte* tag = find(rest, end, '<');
-        const Byte* close = tag == nullptr ? nullptr : find(tag, end, '>');
-        if (close == nullptr) break;  // a < that no > follows is no tag
-        std::memcpy(out, rest, static_cast<std::size_t>(tag - rest));
-        out += tag - rest;
-        rest = close + 1;
-        if (!flags.linked) flags.linked = is_anchor(tag, rest);
+    flags.linked = has_anchor(html, html + size);
+    if (may_have_flags(html, html + size, !flags.linked)) {
+        scratch.reserve(size);
+        const Byte* end = copy_without_tags(html, html + size, scratch.data());
+        look_at_colons(scratch.data(), end, flags);
     }
-    if (rest == html) {
-        look_at_colons(html, end, flags);
-        return flags;
-    }
-    std::memcpy(out, rest, static_cast<std::size_t>(end - rest));
-    out += end - rest;
-    look_at_colons(scratch.data(), out, flags);
     return flags;
 }
 
