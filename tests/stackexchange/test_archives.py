@@ -112,6 +112,27 @@ def test_what_was_unpacked_is_taken_over(beer: Path, tmp_path: Path, monkeypatch
     assert not list((tmp_path / "cache").rglob("*.xml"))
 
 
+@pytest.mark.parametrize("comments", [b"", COMMENTS])
+def test_an_empty_table_in_an_archive(tmp_path: Path, comments: bytes) -> None:
+    archive = pack(tmp_path / "beer.7z", {"Posts.xml": b"", "Comments.xml": comments})
+    with pytest.raises(InputError, match=r"beer.7z/Posts.xml: is empty \(0 bytes\); expected <posts> with rows"):
+        parse([archive], tmp_path / "cache")
+    parsed = parse([archive], tmp_path / "cache", skip_bad=True)
+    assert parsed.report.skipped["tables that end before their end tag"].first == "Posts.xml"
+    assert len(rows(parsed, "comments")) == bool(comments)
+
+
+def test_stopping_while_unpacking_leaves_nothing_half(beer: Path, tmp_path: Path) -> None:
+    def stop(done: int, _total: int | None) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        parse([beer], tmp_path / "cache", progress=stop)
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.suffix in (".part", ".xml")]
+    assert len(rows(parse([beer], tmp_path / "cache"), "posts")) == 2
+
+
 class TestHostileNames:
     @pytest.mark.parametrize(
         "name",

@@ -161,7 +161,8 @@ def _gather(dumps: Sequence[Path], tables: Collection[str]) -> list[_Found]:
         kind = _kind(path)
         real = os.path.realpath(path)
         if real in seen:
-            raise InputError(f"is named twice, also as {seen[real]}; expected every dump once", where=path)
+            also = "" if str(seen[real]) == str(path) else f", also as {seen[real]}"
+            raise InputError(f"is named twice{also}; expected every dump once", where=path)
         seen[real] = path
         base = _base_name(path)
         if kind == "folder":
