@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
 
 from tertulia.errors import ConfigurationError
 
@@ -28,6 +28,20 @@ class Engine(Protocol):
     share: int | None
     """The rows with texts that one step can take without outgrowing its memory; ``None`` where the engine sees to that."""
 
+    def expect(self) -> None:
+        """Fail now where something is missing that the engine needs; nothing is started, so it may be asked hours before."""
+        ...
+
+    def __enter__(self) -> Self:
+        """Start what the engine needs."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Free what it holds."""
+        ...
+
     def read(self, paths: Sequence[Path]) -> Table:
         """The rows of these Parquet files, at least one, all of one schema, as one table."""
         ...
@@ -45,10 +59,8 @@ class Engine(Protocol):
         ...
 
 
-def open_engine(
-    name: str, *, work: Path, workers: int, master: str | None = None, memory: int | None = None
-) -> AbstractContextManager[Engine]:
-    """The engine of that name, to be opened by ``with``.
+def open_engine(name: str, *, work: Path, workers: int, master: str | None = None, memory: int | None = None) -> Engine:
+    """The engine of that name, to be opened by ``with``; made, it has started nothing yet.
 
     Parameters
     ----------
@@ -73,11 +85,9 @@ def open_engine(
     if name == "spark":
         from tertulia.stackexchange.engines.spark import SparkEngine
 
-        spark: AbstractContextManager[Engine] = SparkEngine(work, master=master or f"local[{workers}]", memory=memory)
-        return spark
+        return SparkEngine(work, master=master or f"local[{workers}]", memory=memory)
     if master is not None:
         raise ConfigurationError("a master is named, and the engine is duckdb, which has none", hint="--engine spark")
     from tertulia.stackexchange.engines.duckdb import DuckEngine
 
-    duck: AbstractContextManager[Engine] = DuckEngine(work, workers=workers, memory=memory)
-    return duck
+    return DuckEngine(work, workers=workers, memory=memory)

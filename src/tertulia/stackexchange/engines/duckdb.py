@@ -38,13 +38,18 @@ class DuckEngine:
         self._numbers = itertools.count()
         self._connection: Any = None
 
+    def expect(self) -> None:
+        """Fail now where a package is not there: nothing is started."""
+        for package, name in (("duckdb", "duckdb"), ("ibis", "ibis-framework")):
+            try:
+                __import__(package)
+            except ImportError:
+                raise MissingExtraError("narrowing with DuckDB", package=name, extra="full") from None
+
     def __enter__(self) -> DuckEngine:
-        try:
-            import duckdb
-            import ibis  # noqa: F401  looked for now rather than at the first expression
-        except ImportError as error:
-            package = "duckdb" if error.name == "duckdb" else "ibis-framework"
-            raise MissingExtraError("narrowing with DuckDB", package=package, extra="full") from None
+        self.expect()
+        import duckdb
+
         self._errors = duckdb.Error
         with self._explained():
             self._work.mkdir(parents=True, exist_ok=True)
@@ -114,7 +119,12 @@ class DuckEngine:
         """Errors of DuckDB and of the disk as errors that a user can read."""
         try:
             yield
-        except self._errors as error:
+        except (self._errors, RuntimeError) as error:
+            if "nterrupted" in str(error):
+                # So DuckDB tells of Ctrl-C.
+                raise KeyboardInterrupt from None
+            if not isinstance(error, self._errors):
+                raise
             raise self._explain(str(error), type(error).__name__) from None
         except OSError as error:
             raise StoreError(f"cannot be used: {error.strerror}", where=error.filename or self._work) from None

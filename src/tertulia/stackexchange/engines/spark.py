@@ -79,10 +79,14 @@ class SparkEngine:
         # All that waits for Java waits in a thread of its own, so that Ctrl-C and the watch over the workers are free.
         self._thread: ThreadPoolExecutor | None = None
 
-    def __enter__(self) -> SparkEngine:
+    def expect(self) -> None:
+        """Fail now where the packages, Java or the master are not there: nothing is started."""
         _expect_packages()
         _expect_java()
         _expect_master(self._master)
+
+    def __enter__(self) -> SparkEngine:
+        self.expect()
         try:
             self._work.mkdir(parents=True, exist_ok=True)
             self._launch()
@@ -255,11 +259,10 @@ class SparkEngine:
         except (FutureTimeout, TertuliaError):
             raise
         except Exception as error:
-            raise StoreError(
-                f"Spark could not {what}: {_root_of(error) or self._last_words()}",
-                where=self._master,
-                hint=f"its log is {self._log}",
-            ) from None
+            cause = _root_of(error)
+            if not cause or "stopped SparkContext" in cause:
+                cause = self._last_words()
+            raise StoreError(f"Spark could not {what}: {cause}", where=self._master, hint=_hint_for(cause)) from None
 
     def _workers(self) -> int:
         """The workers that there are to do something: 1 where there need not be any."""
@@ -368,9 +371,22 @@ def _plain_pattern(path: Path) -> str:
     return re.sub(r"([\\{}\[\]*?])", r"\\\1", str(path.absolute()))
 
 
+def _hint_for(cause: str) -> str | None:
+    if "No space left" in cause:
+        return "free some space for the cache folder, or name another"
+    if "FileNotFound" in cause or "does not exist" in cause:
+        return "every worker must see the cache folder under the same path"
+    if "OutOfMemory" in cause:
+        return "give the executors more memory (spark.executor.memory in the folder that SPARK_CONF_DIR names)"
+    return None
+
+
 def _root_of(error: BaseException) -> str:
     """The innermost cause that Java names, on one line."""
     text = str(error)
     causes = re.findall(r"^Caused by: (.+)$", text, re.M)
-    lines = causes[-1:] or [line for line in text.splitlines() if line.strip()]
-    return lines[0].strip()[:400] if lines else ""
+    # py4j begins with what was called in Java, which says nothing to anybody.
+    lines = [
+        line for line in text.splitlines() if line.strip() and not line.startswith("An error occurred while calling")
+    ]
+    return (causes[-1:] or lines or [""])[0].strip(": ")[:400]
