@@ -11,7 +11,7 @@ from typing import Any
 
 from tertulia.errors import InputError, MissingExtraError
 
-__all__ = ["MOST_CHARACTERS", "DeepPageError", "first", "is_selector", "parse", "remove", "select", "text_of"]
+__all__ = ["MOST_CHARACTERS", "first", "is_selector", "parse", "remove", "select", "text_of"]
 
 MOST_CHARACTERS = 20_000_000
 _DEEPEST = 4_000
@@ -29,20 +29,18 @@ _FLAT_NAMES = (
     "rb rt rp colgroup html head body a b big code em font i nobr s small strike strong tt u"
 )
 _SILENT = frozenset({"script", "style", "template", "noscript", "textarea", "select", "svg", "head", "title"})
-# Set apart by a blank line, and by a line break.
+# Set apart by a blank line; below: by a line break.
 _BLOCK_NAMES = (
     "address article aside blockquote details div dl fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr main nav "
     "ol p pre section summary table ul"
 )
 _FLAT, _BLOCKS = frozenset(_FLAT_NAMES.split()), frozenset(_BLOCK_NAMES.split())
-_LINES = frozenset({"br", "caption", "dd", "dt", "li", "tr"})
+_LINES = frozenset({"caption", "dd", "dt", "li", "tr"})
+_TELLING = _BLOCKS | _LINES | {"br", "img", "td", "th"}
 _SPACE = re.compile(r"[ \t\n\r\f\xa0]+")
 _MANY_BREAKS = re.compile(r"\n{3,}")
+_ODD = re.compile(r"[\x00-\x1f\x7f\xa0]|  ")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-
-
-class DeepPageError(InputError):
-    """A page whose elements nest deeper than those of any real one."""
 
 
 def _parser() -> Any:
@@ -66,7 +64,7 @@ def parse(html: str) -> Any:
     if len(html) > MOST_CHARACTERS:
         raise InputError(f"the page is longer than {MOST_CHARACTERS:,} characters")
     if _depth(html) > _DEEPEST:
-        raise DeepPageError(f"the page's elements nest deeper than {_DEEPEST:,}")
+        raise InputError(f"the page's elements nest deeper than {_DEEPEST:,}")
     return _parser()(html)
 
 
@@ -132,21 +130,30 @@ def text_of(element: Any) -> str:
 
     Scripts, styles, form fields and comments say nothing; an image says its ``alt``, as pictures of emoji do.
     """
+    writer = _Text()
     root = element.mem_id
-    writer = _Text(root)
     # Not by recursion, for what nests deeper than Python's stack.
     node = element
     while True:
-        child = writer.enter(node)
-        if child is not None:
-            node = child
-            continue
+        if node.is_text_node:
+            writer.add(node.text_content or "")
+        else:
+            tag = node.tag
+            if tag in _TELLING:
+                writer.begin(tag, node)
+            child = None if tag in _SILENT and node.mem_id != root else node.child
+            if child is not None:
+                node = child
+                continue
+        # On to what comes next, out of all that ends here.
         while True:
-            writer.leave(node)
+            if node.tag in _TELLING:
+                writer.end(node.tag)
             if node.mem_id == root:
                 return writer.text()
-            if node.next is not None:
-                node = node.next
+            following = node.next
+            if following is not None:
+                node = following
                 break
             node = node.parent
 
@@ -154,59 +161,52 @@ def text_of(element: Any) -> str:
 class _Text:
     """Text as it is put together: pieces, and how many line breaks are due before the next."""
 
-    def __init__(self, root: int) -> None:
-        self._root = root
+    def __init__(self) -> None:
         self._pieces: list[str] = []
         self._due = 0
         self._verbatim = 0
+        # Whether what stands before is white space, so that none is to follow.
+        self._is_apart = True
 
-    def enter(self, node: Any) -> Any | None:
-        """Take a node in; the first of its children that is to be taken in as well."""
-        if node.is_text_node:
-            self._add(node.text_content or "")
-            return None
-        tag = node.tag
-        if node.is_comment_node or (tag in _SILENT and node.mem_id != self._root):
-            return None
-        self._break(tag)
-        if tag == "img":
-            self._add(node.attributes.get("alt") or "")
-        if tag == "pre":
-            self._verbatim += 1
-        return node.child
-
-    def leave(self, node: Any) -> None:
-        """The node has ended."""
-        tag = node.tag
-        if tag == "pre":
-            self._verbatim -= 1
-        if tag in _BLOCKS or (tag in _LINES and tag != "br"):
-            self._break(tag)
-        elif tag in ("td", "th"):
-            self._add(" ")
-
-    def _break(self, tag: str) -> None:
+    def begin(self, tag: str, node: Any) -> None:
+        """An element begins that is more than its text."""
         if tag == "br":
             self._due = min(2, self._due + 1)
-        elif tag in _BLOCKS:
+        elif tag == "img":
+            self.add(node.attributes.get("alt") or "")
+        else:
+            self._break(tag)
+            self._verbatim += tag == "pre"
+
+    def end(self, tag: str) -> None:
+        """The element has ended."""
+        self._verbatim -= tag == "pre"
+        if tag in ("td", "th"):
+            self.add(" ")
+        elif tag not in ("br", "img"):
+            self._break(tag)
+
+    def _break(self, tag: str) -> None:
+        if tag in _BLOCKS:
             self._due = 2
         elif tag in _LINES:
             self._due = max(self._due, 1)
 
-    def _add(self, text: str) -> None:
-        text = _CONTROLS.sub("", text.replace("\r\n", "\n"))
-        if self._verbatim:
-            text = text.replace("\xa0", " ")
-        else:
-            text = _SPACE.sub(" ", text)
-            if self._due or not self._pieces or self._pieces[-1][-1] in " \n":
-                text = text.removeprefix(" ")
+    def add(self, text: str) -> None:
+        """Take text in as it stands in the source."""
+        if _ODD.search(text):
+            text = _CONTROLS.sub("", text.replace("\r\n", "\n"))
+            text = text.replace("\xa0", " ") if self._verbatim else _SPACE.sub(" ", text)
+        if (self._due or self._is_apart) and not self._verbatim:
+            text = text.removeprefix(" ")
         if not text:
             return
-        if self._due and self._pieces:
-            self._pieces.append("\n" * self._due)
-        self._due = 0
+        if self._due:
+            if self._pieces:
+                self._pieces.append("\n" * self._due)
+            self._due = 0
         self._pieces.append(text)
+        self._is_apart = text[-1] in " \n"
 
     def text(self) -> str:
         """The whole, without empty lines around it and without spaces where lines end."""

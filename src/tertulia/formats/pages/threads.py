@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple
+from dataclasses import fields
 from typing import Any
 
 from tertulia.corpus.exchange import Place, ReadOptions, Report
@@ -15,6 +15,7 @@ from tertulia.formats.pages.selectors import Selectors
 
 __all__ = ["Threads"]
 
+_FIELDS = [field.name for field in fields(Part)]
 _MOST_CHARACTERS = 128_000_000
 
 
@@ -37,7 +38,7 @@ class Threads:
     def add(self, part: Part, place: Place) -> None:
         """Take a part."""
         self.parts += 1
-        self._rows.add(part.key, (*astuple(part), tuple(place)))
+        self._rows.add(part.key, (*(getattr(part, name) for name in _FIELDS), tuple(place)))
 
     def records(self) -> Iterator[RankingRecord]:
         """The threads that have a prompt, each a context with its responses as candidates in order."""
