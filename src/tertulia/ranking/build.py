@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -10,16 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tertulia.artefact import Manifest, digest_of_path, work_directory
+from tertulia.artefact import Draft, Manifest, create, digest_of_path
+from tertulia.corpus.collection import describe_tables
 from tertulia.corpus.exchange import Report
-from tertulia.corpus.model import Candidate, Context, Dialogue, RankingRecord
-from tertulia.corpus.ranking_set import RANKING_SET, RankingSet, write_ranking_set
+from tertulia.corpus.model import Context, Dialogue
+from tertulia.corpus.ranking_set import RANKING_SET, RankingSet
+from tertulia.corpus.ranking_tables import RANKING_RECORDS
 from tertulia.corpus.store import Corpus
 from tertulia.errors import ArtefactError, ConfigurationError, InputError
 from tertulia.ranking.contexts import UnfitDialogueError, contexts_of, said_in
 from tertulia.ranking.negatives import seed_of
 from tertulia.ranking.pool import draws_of_pool
 from tertulia.ranking.responses import Gathered, Responses
+from tertulia.ranking.spool import Spool
+from tertulia.ranking.writing import ColumnWriter, Entry, EntryWriter, RecordWriter
 from tertulia.retrieval.bm25 import Bags
 from tertulia.retrieval.tokenizer import tokenizer_for
 
@@ -134,7 +139,9 @@ def build_ranking_set(
         if options.target == "documents":
             manifest.licence = None  # pages have licences of their own, which nobody knows
         build = _Build(corpus, options, Bags(tokenizer), report, documents, workers, stage)
-        return write_ranking_set(output, build.records(output, manifest), manifest, overwrite=overwrite)
+        with create(output, manifest, overwrite=overwrite) as draft:
+            build.write(draft)
+    return RankingSet(output)
 
 
 class _Build:
@@ -158,9 +165,10 @@ class _Build:
         self._workers = workers
         self._stage = stage
 
-    def records(self, output: Path, manifest: Manifest) -> Iterator[RankingRecord]:
-        """The records in order; after the last, the manifest learns what was found."""
-        with work_directory(output.with_name(f"{output.name}.texts")) as directory:
+    def write(self, draft: Draft) -> None:
+        """Leave the tables in the draft's directory, and tell its manifest what was found."""
+        with tempfile.TemporaryDirectory(prefix=".texts.", dir=draft.directory) as name:
+            directory = Path(name)
             responses = Responses(
                 directory,
                 self._bags,
@@ -175,13 +183,14 @@ class _Build:
                         advance(1, len(self._corpus))
                 if not responses.contexts:
                     raise self._nothing()
-                gathered = responses.finish()
+                gathered = Gathered(responses)
                 negatives = self._drawn(gathered, directory)
-                manifest.details["pools"] = _pools(gathered)
-                yield from self._written(gathered, negatives)
-                manifest.report = self._report.to_json()
+                draft.manifest.details["pools"] = _pools(gathered)
+                draft.manifest.counts = self._written(gathered, negatives, draft.directory)
+                draft.manifest.report = self._report.to_json()
             finally:
                 responses.close()
+        describe_tables(draft.directory, RANKING_RECORDS, draft.manifest)
 
     def _dialogues(self) -> Iterator[Dialogue]:
         wanted = set(self._options.splits)
@@ -229,65 +238,51 @@ class _Build:
                     negatives[context, : len(chosen)] = chosen
         return negatives
 
-    def _written(self, gathered: Gathered, negatives: NDArray[np.int64]) -> Iterator[RankingRecord]:
-        """The records, dialogue by dialogue."""
-        number = 0
-        contexts_left = gathered.context[gathered.context >= 0]
-        responses_of = np.flatnonzero(gathered.context >= 0)
-        with self._stage("writing", "contexts") as advance:
-            for dialogue in self._dialogues():
-                try:
-                    said = said_in(dialogue)
-                except UnfitDialogueError:
-                    continue
-                records = []
-                for position, turns, response in contexts_of(said, last=self._options.last):
-                    if number == len(contexts_left) or not self._is(
-                        gathered, int(responses_of[number]), dialogue, position
-                    ):
-                        continue  # left out when it was gathered: it has no crawled page
-                    context = Context(f"{dialogue.id}-{position}", turns, dialogue.id, dialogue.domain, dialogue.split)
-                    chosen = negatives[number]
-                    records.append(
-                        RankingRecord(
-                            context,
-                            self._candidates(
-                                gathered, int(responses_of[number]), response, chosen[chosen >= 0].tolist()
-                            ),
-                        )
-                    )
-                    self._count(records[-1])
-                    number += 1
-                # In order of id as text, as far as one dialogue goes: then the writer has hardly anything to sort.
-                records.sort(key=lambda record: record.context.id)
-                yield from records
-                advance(len(records), len(contexts_left))
-
-    @staticmethod
-    def _is(gathered: Gathered, response: int, dialogue: Dialogue, position: int) -> bool:
-        return gathered.responses.sources[response] == f"{dialogue.id}#{position}"
-
-    def _count(self, record: RankingRecord) -> None:
-        negatives = sum(candidate.relevance == 0 for candidate in record.candidates)
-        if negatives < self._options.negatives:
-            self._report.note("contexts with fewer negatives than asked for", record.context.id)
-            self._report.note("negatives that there were not", record.context.id, self._options.negatives - negatives)
-
-    def _candidates(self, gathered: Gathered, own: int, response: str, negatives: Sequence[int]) -> list[Candidate]:
+    def _written(self, gathered: Gathered, negatives: NDArray[np.int64], directory: Path) -> dict[str, int]:
+        """Write the tables; the contexts and candidates in them."""
         responses = gathered.responses
-        if self._documents is None:
-            true = [Candidate(0, response, 1.0, source=responses.sources[own])]
-            wrong = [
-                Candidate(place, responses.texts[number], 0.0, source=responses.sources[number])
-                for place, number in enumerate(negatives, 1)
-            ]
-            return true + wrong
-        pages = _distinct(gathered, gathered.pages_of(own))
-        rated = [(page, 1.0) for page in pages] + [(page, 0.0) for page in negatives]
-        return [
-            Candidate(place, responses.pages[page], relevance, source=responses.addresses[page])
-            for place, (page, relevance) in enumerate(rated)
-        ]
+        pages = self._documents is not None
+        texts, sources = (responses.pages, responses.addresses) if pages else (responses.texts, responses.sources)
+        kind: Callable[[Path, Spool, Spool], EntryWriter] = ColumnWriter if responses.in_order else RecordWriter
+        writer = kind(directory, texts, sources)
+        answered = np.flatnonzero(gathered.context >= 0)
+        try:
+            with self._stage("writing", "contexts") as advance:
+                for entry in self._entries(gathered, negatives, answered):
+                    missing = self._options.negatives - (len(entry.numbers) - entry.true)
+                    if missing:
+                        self._report.note("contexts with fewer negatives than asked for", entry.context.id)
+                        self._report.note("negatives that there were not", entry.context.id, missing)
+                    writer.add(entry)
+                    advance(1, len(answered))
+                writer.close()
+        finally:
+            writer.abandon()
+        return dict(writer.counts)
+
+    def _entries(
+        self, gathered: Gathered, negatives: NDArray[np.int64], answered: NDArray[np.int64]
+    ) -> Iterator[Entry]:
+        """The contexts with their candidates, dialogue by dialogue."""
+        number = 0
+        for dialogue in self._dialogues():
+            try:
+                said = said_in(dialogue)
+            except UnfitDialogueError:
+                continue
+            entries = []
+            for position, turns, _ in contexts_of(said, last=self._options.last):
+                own = int(answered[number]) if number < len(answered) else -1
+                if own < 0 or gathered.responses.sources[own] != f"{dialogue.id}#{position}":
+                    continue  # left out when it was gathered: it has no crawled page
+                context = Context(f"{dialogue.id}-{position}", turns, dialogue.id, dialogue.domain, dialogue.split)
+                chosen = negatives[number]
+                true = [own] if self._documents is None else _distinct(gathered, gathered.pages_of(own))
+                entries.append(Entry(context, [*true, *chosen[chosen >= 0].tolist()], len(true)))
+                number += 1
+            # In order of id as text, where position 11 comes before 3.
+            entries.sort(key=lambda entry: entry.context.id)
+            yield from entries
 
 
 def _distinct(gathered: Gathered, pages: Sequence[int]) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,9 +62,9 @@ def permutation(size: int, seed: int) -> Iterator[int]:
 
 
 def draw_negatives(
-    best: NDArray[np.int64], excluded: NDArray[np.int64], size: int, pool: int, seed: int
-) -> Iterator[int]:
-    """The documents of a context's pool in random order, as far as they are asked for.
+    best: NDArray[np.int64], excluded: Collection[int], size: int, pool: int, count: int, seed: int
+) -> list[int]:
+    """The first ``count`` documents of a context's pool in random order; a larger count begins with the same ones.
 
     The pool is the ``pool`` best documents that are not excluded. Where fewer share a word with the query, the rest of the pool
     are others, chosen at random, for nothing ranks one of them before another.
@@ -80,18 +80,20 @@ def draw_negatives(
         How many documents there are.
     pool:
         How many of them are the pool.
+    count:
+        How many are asked for; all of the pool are given where it has fewer.
     seed:
         That of the context.
     """
-    left_out = set(excluded.tolist())
-    ranked = [document for document in best.tolist() if document not in left_out][:pool]
-    in_pool = min(pool, size - len(left_out))
-    others: Iterator[int] | None = None
-    for place in permutation(in_pool, seed):
-        if place < len(ranked):
-            yield ranked[place]
-            continue
-        if others is None:
-            taken = left_out.union(ranked)
-            others = (document for document in permutation(size, seed ^ int(_GAMMA)) if document not in taken)
-        yield next(others)
+    places = np.array(draw(min(pool, size - len(excluded)), count, seed), dtype=np.int64)
+    out = np.zeros(len(best), dtype=bool)
+    for document in excluded:
+        out |= best == document
+    ranked = best[~out][:pool]
+    inside = places < len(ranked)
+    if inside.all():
+        found: list[int] = ranked[places].tolist()
+        return found
+    taken = {*excluded, *ranked.tolist()}
+    others = (document for document in permutation(size, seed ^ int(_GAMMA)) if document not in taken)
+    return [int(ranked[place]) if ranks else next(others) for place, ranks in zip(places, inside, strict=True)]

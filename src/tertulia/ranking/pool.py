@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -60,50 +59,69 @@ def draws_of_pool(
     representatives = representatives[representatives >= 0]
     own = _Threads(gathered, members)
     index = Bm25Index(gathered.responses.bags, representatives)
-    most = max(len(own.of(int(response))) for response in asked)
+    most = max(len(own.of(response)) for response in asked.tolist())
     for begin in range(0, len(asked), _PART):
         part = asked[begin : begin + _PART]
         queries = gathered.responses.bags.gather(part)
         hits = index.search_all(queries, pool + most, workers=workers, progress=progress)
         for response, found in zip(part.tolist(), hits, strict=True):
-            excluded = np.searchsorted(representatives, own.of(response))
-            drawn = draw_negatives(found.documents, excluded, len(representatives), pool, seed_of(response))
-            chosen = (int(representatives[document]) for document in drawn)
-            if pages:
-                kept = list(islice(_pages(gathered, chosen, own.responses_of(response)), negatives))
-            else:
-                kept = list(islice(chosen, negatives))
+            left_out = np.searchsorted(representatives, own.of(response)).tolist()
+
+            def drawn(
+                count: int,
+                best: NDArray[np.int64] = found.documents,
+                left_out: list[int] = left_out,
+                seed: int = seed_of(response),
+            ) -> list[int]:
+                documents = draw_negatives(best, left_out, len(representatives), pool, count, seed)
+                return representatives[documents].tolist() if documents else []
+
+            kept = _pages(gathered, drawn, own.responses_of(response), negatives) if pages else drawn(negatives)
             yield Drawn(int(gathered.context[response]), kept)
 
 
-def _pages(gathered: Gathered, responses: Iterator[int], own: NDArray[np.int64]) -> Iterator[int]:
-    """The pages of responses in order, none that equals one before or one that the context's own thread links to."""
+def _pages(gathered: Gathered, drawn: Callable[[int], list[int]], own: list[int], wanted: int) -> list[int]:
+    """So many pages of drawn responses, in order, none that equals one before or one that the context's own thread links to."""
     digest = gathered.page_digest
-    seen = {int(digest[page]) for response in own.tolist() for page in gathered.pages_of(response)}
-    for response in responses:
-        for page in gathered.pages_of(response):
-            text = int(digest[page])
-            if text not in seen:
-                seen.add(text)
-                yield page
+    known = {int(digest[page]) for response in own for page in gathered.pages_of(response)}
+    # Most responses link to one page; where those drawn do not suffice, more are.
+    count = wanted
+    while True:
+        responses, seen, found = drawn(count), set(known), []
+        for response in responses:
+            for page in gathered.pages_of(response):
+                text = int(digest[page])
+                if text not in seen:
+                    seen.add(text)
+                    found.append(page)
+        if len(found) >= wanted or len(responses) < count:
+            return found[:wanted]
+        count *= 2
 
 
 class _Threads:
     """For each response of a pool those of its thread in the pool, itself among them."""
 
     def __init__(self, gathered: Gathered, members: NDArray[np.int64]) -> None:
-        self._gathered = gathered
         order = np.argsort(gathered.thread[members], kind="stable")
         self._members = members[order]
         self._threads = gathered.thread[self._members]
+        self._representatives = gathered.representative[self._members]
+        self._thread_of = gathered.thread
 
-    def responses_of(self, response: int) -> NDArray[np.int64]:
+    def _range(self, response: int) -> slice:
+        thread = self._thread_of[response]
+        begin = int(np.searchsorted(self._threads, thread))
+        end = begin + 1
+        while end < len(self._threads) and self._threads[end] == thread:
+            end += 1
+        return slice(begin, end)
+
+    def responses_of(self, response: int) -> list[int]:
         """The responses of the thread."""
-        thread = self._gathered.thread[response]
-        begin, end = np.searchsorted(self._threads, [thread, thread + 1])
-        return self._members[begin:end]
+        found: list[int] = self._members[self._range(response)].tolist()
+        return found
 
-    def of(self, response: int) -> NDArray[np.int64]:
-        """The responses that stand for those of the thread, each once."""
-        found = np.unique(self._gathered.representative[self.responses_of(response)])
-        return found[found >= 0]
+    def of(self, response: int) -> list[int]:
+        """The responses that stand for those of the thread, each once, ascending."""
+        return sorted({found for found in self._representatives[self._range(response)].tolist() if found >= 0})

@@ -59,7 +59,7 @@ class _Digests:
 
 
 class Responses:
-    """What one pass over the dialogues leaves; ``finish`` is called after the last."""
+    """What one pass over the dialogues leaves; ``in_order`` says whether the ids of the contexts ascended."""
 
     def __init__(
         self, directory: Path, bags: Bags, report: Report, *, same_domain: bool, documents: Documents | None
@@ -82,6 +82,8 @@ class Responses:
         self._linked = array("I")
         self._linked_ends = array("Q", [0])
         self.contexts = 0
+        self.in_order = True
+        self._last_id = ""
 
     def close(self) -> None:
         """Close the files."""
@@ -121,6 +123,13 @@ class Responses:
                     is_answer = False
             self._context.append(self.contexts if is_answer else -1)
             self.contexts += is_answer
+        self._check_order(sorted(f"{dialogue.id}-{position}" for position in answered))
+
+    def _check_order(self, identifiers: list[str]) -> None:
+        """Notice where one dialogue's ids do not all come after those of the dialogue before."""
+        if identifiers:
+            self.in_order = self.in_order and identifiers[0] > self._last_id
+            self._last_id = identifiers[-1]
 
     def _add_pages(self, urls: list[str]) -> None:
         for url in urls:
@@ -140,10 +149,6 @@ class Responses:
         self._page_digests.add(text)
         self.addresses.append(url)
         return self.pages.append(text)
-
-    def finish(self) -> Gathered:
-        """What was gathered, as arrays; the spools stay open."""
-        return Gathered(self)
 
 
 class Gathered:
