@@ -43,6 +43,8 @@ _CLOSE = {"**": "\x03", "*": "\x04"}
 _MARKS = re.compile("([\x01-\x04])")
 _MARK_OF = {"\x01": "**", "\x02": "*", "\x03": "**", "\x04": "*"}
 _BACKTICKS = re.compile("`+")
+# The control characters of one byte; those of two begin with C2.
+_CONTROL_BYTES = bytes(code for code in range(128) if CONTROL.match(chr(code)))
 # White space as Python knows it, and the line break of a run.
 _SPACE = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -59,11 +61,17 @@ def html_text(html: str, style: Literal["plain", "markdown"] = "plain") -> Conve
         The package ``selectolax`` is not installed.
     """
     parser = _parser_type()(flattened(html))
-    walk = _Walk(style == "markdown", CONTROL.search(html) is not None or "&#" in html)
+    walk = _Walk(style == "markdown", "&#" in html or _may_have_controls(html))
     root = parser.root
     if root is not None:
         walk.run(root)
     return Converted(walk.lines.text(), walk.links)
+
+
+def _may_have_controls(html: str) -> bool:
+    """Whether there may be control characters: quicker than a search, as nearly all posts have none."""
+    encoded = html.encode(errors="surrogatepass")
+    return b"\xc2" in encoded or len(encoded.translate(None, _CONTROL_BYTES)) != len(encoded)
 
 
 @cache
@@ -104,42 +112,48 @@ class _Walk:
     def run(self, root: Any) -> None:
         """Walk through everything below a node."""
         stack: list[tuple[Any, str]] = []
+        pieces = self._pieces
+        block = self.lines.block
         node = root.child
         while True:
             if node is None:
                 if not stack:
                     break
                 node, tag = stack.pop()
-                if tag in _BLOCKS:
-                    self._end_block(tag)
-                elif tag in _OPENED:
-                    self._end(tag)
-                node = node.next
-                continue
-            tag = node.tag
-            if tag == "-text":
-                text = node.text_content
-                # White space between blocks is most of the texts, and nothing to a run that has not begun.
-                if self._pieces or not text.isspace():
-                    self._text(text)
-                node = node.next
-                continue
-            if tag in _BLOCKS:
-                inside = self._begin_block(tag, node)
-            elif tag in _OPENED:
-                inside = self._begin(tag, node)
             else:
-                inside = True
-            if inside:
-                child = node.child
+                tag = node.tag
+                if tag == "-text":
+                    text = node.text_content
+                    # White space between blocks is most of the texts, and nothing to a run that has not begun.
+                    if pieces or not text.isspace():
+                        self._text(text)
+                    node = node.next
+                    continue
+                if tag == "p" and not self._cell_depth:
+                    # Half of all elements: as the other blocks, but at once.
+                    if pieces:
+                        self._flush()
+                    block()
+                    child = node.child
+                elif (tag in _BLOCKS and not self._begin_block(tag, node)) or (
+                    tag in _OPENED and not self._begin(tag, node)
+                ):
+                    node = node.next
+                    continue
+                else:
+                    child = node.child
                 if child is not None:
                     stack.append((node, tag))
                     node = child
                     continue
-                if tag in _BLOCKS:
-                    self._end_block(tag)
-                elif tag in _OPENED:
-                    self._end(tag)
+            if tag == "p" and not self._cell_depth:
+                if pieces:
+                    self._flush()
+                block()
+            elif tag in _BLOCKS:
+                self._end_block(tag)
+            elif tag in _OPENED:
+                self._end(tag)
             node = node.next
         self._flush()
 
@@ -154,15 +168,16 @@ class _Walk:
 
     def _flush(self) -> None:
         """The run of text ends: its lines are a block, if there are any."""
-        lines = self._taken() if self._pieces else None
-        if lines:
-            self.lines.add(lines)
+        if self._pieces:
+            lines = self._taken()
+            if lines:
+                self.lines.add(lines)
 
     def _taken(self) -> list[str]:
         """The lines of the run, which begins anew."""
         pieces = self._pieces
         text = pieces[0] if len(pieces) == 1 else "".join(pieces)
-        self._pieces = []
+        pieces.clear()
         self._runs += 1
         if self._markdown and (self._emphasis or _MARKS.search(text)):
             text = self._marked(text)
@@ -180,7 +195,7 @@ class _Walk:
     def _marked(self, text: str) -> str:
         """The run with its marks of emphasis: none around nothing, white space outside; what is open goes on in the next."""
         text += "".join(_CLOSE[mark] for mark in reversed(self._emphasis))
-        self._pieces = [_OPEN[mark] for mark in self._emphasis]
+        self._pieces += [_OPEN[mark] for mark in self._emphasis]
         out: list[str] = []
         waiting: list[str] = []
         space = ""
@@ -246,11 +261,7 @@ class _Walk:
             if tag == "pre":
                 self._pieces.append(self._preformatted(node))
             return tag != "pre"
-        if self._pieces:
-            self._flush()
-        if tag == "p":
-            self.lines.block()
-            return True
+        self._flush()
         if tag == "li":
             self.lines.item()
             mark = self._mark()
@@ -280,11 +291,6 @@ class _Walk:
     def _end_block(self, tag: str) -> None:
         if self._cell_depth:
             self._pieces.append(" ")
-            return
-        if tag == "p":
-            if self._pieces:
-                self._flush()
-            self.lines.block()
             return
         if tag == "tr":
             row = " | ".join(self._cells).strip()
