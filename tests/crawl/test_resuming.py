@@ -188,6 +188,40 @@ def test_a_damaged_state_is_one_error(web: Web, run: Crawler, output: Path) -> N
         run(url)
 
 
+def test_a_list_that_breaks_off_leaves_nothing(web: Web, output: Path) -> None:
+    def urls():
+        yield from numbered(web, 2)
+        raise InputError("a line that is none")
+
+    with pytest.raises(InputError, match="a line"):
+        crawl(urls(), output, CrawlOptions(**QUICK))
+    assert list(output.parent.iterdir()) == []
+    assert not web.requests
+
+
+def test_a_damaged_crawl_is_one_error(web: Web, run: Crawler, output: Path) -> None:
+    run(*numbered(web, 2))
+    table = output / "pages.parquet"
+    whole = table.read_bytes()
+    table.write_bytes(whole[:-1] + b"x")
+    with pytest.raises(ArtefactError, match="damaged"):
+        Crawl(output)
+    with pytest.raises(ArtefactError, match="digest"):
+        Crawl(output, check_digests=True)
+    table.write_bytes(whole[:-5])
+    with pytest.raises(ArtefactError, match="bytes"):
+        Crawl(output)
+    at = whole.index(b"Page number") if b"Page number" in whole else 100
+    table.write_bytes(whole[:at] + bytes(20) + whole[at + 20 :])
+    with pytest.raises(ArtefactError, match="damaged"), Crawl(output) as found:
+        list(found)
+    table.write_bytes(whole)
+    (archive,) = output.glob("*.warc.gz")
+    archive.write_bytes(bytes(archive.stat().st_size))
+    with Crawl(output) as found, pytest.raises(InputError):
+        list(found.pages())
+
+
 def test_an_error_of_follow_leaves_what_was_done(web: Web, output: Path) -> None:
     urls = numbered(web, 3)
 

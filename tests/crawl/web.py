@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import ssl
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -31,6 +32,7 @@ class Web:
 
     port: int = 0
     host: str = "127.0.0.1"
+    scheme: str = "http"
     plan: dict[str, list[Answer]] = field(default_factory=dict)
     requests: list[Request] = field(default_factory=list)
     open: set[int] = field(default_factory=set)
@@ -49,7 +51,7 @@ class Web:
 
     @property
     def address(self) -> str:
-        return f"http://{self.host}:{self.port}"
+        return f"{self.scheme}://{self.host}:{self.port}"
 
     def asked(self, path: str) -> int:
         return sum(request.path == path for request in self.requests)
@@ -82,9 +84,9 @@ class Web:
 
 
 @contextmanager
-def serving(host: str = "127.0.0.1", port: int = 0) -> Iterator[Web]:
-    """A server in a thread while the block lasts, at any port unless one is named."""
-    web = Web(host=host)
+def serving(host: str = "127.0.0.1", port: int = 0, security: ssl.SSLContext | None = None) -> Iterator[Web]:
+    """A server in a thread while the block lasts, at any port unless one is named; encrypted where there is a context for it."""
+    web = Web(host=host, scheme="http" if security is None else "https")
     loop = asyncio.new_event_loop()
     started = threading.Event()
 
@@ -100,7 +102,7 @@ def serving(host: str = "127.0.0.1", port: int = 0) -> Iterator[Web]:
             finally:
                 tasks.discard(with_task)
 
-        server = await asyncio.start_server(connected, host, port)
+        server = await asyncio.start_server(connected, host, port, ssl=security)
         web.port = server.sockets[0].getsockname()[1]
         started.set()
         await stop.wait()

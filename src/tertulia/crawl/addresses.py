@@ -16,6 +16,8 @@ _FOUND = re.compile(
     r"\u3000-\u301f\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff3b\uff3d\ufe30-\ufe4f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]{1,8192}",
     re.IGNORECASE,
 )
+# Control characters, and halves of surrogate pairs.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)
 _PAIRS = {")": "(", "]": "["}
 _TRAILING = ".,;:!?'*_~"
@@ -121,7 +123,7 @@ def address_of(url: str) -> Address:
     text = url.strip(" \t\r\n\f")
     if len(text) > _LONGEST:
         raise AddressError(f"has {len(text):,} characters; expected {_LONGEST:,} at most")
-    if any(ord(character) < 0x20 or ord(character) == 0x7F or 0xD800 <= ord(character) <= 0xDFFF for character in text):
+    if _CONTROL.search(text):
         raise AddressError("has a control character")
     try:
         parts = urlsplit(text)

@@ -150,7 +150,12 @@ def _load(state: State, urls: Iterable[str]) -> None:
             yield row
 
     if state.source is None:
-        state.load(addresses())
+        try:
+            state.load(addresses())
+        except BaseException:
+            # A list that cannot be read whole leaves nothing behind.
+            shutil.rmtree(state.folder, ignore_errors=True)
+            raise
         state.loaded(digest.hexdigest())
         return
     for _ in addresses():

@@ -14,6 +14,8 @@ from tertulia.crawl.robots import Rules
 __all__ = ["Host", "Hosts"]
 
 _MOST = 10_000
+# A robots.txt is read anew after a day (RFC 9309, 2.4).
+_RULES_S = 86_400.0
 
 
 @dataclass(slots=True)
@@ -22,6 +24,7 @@ class _Origin:
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     rules: Rules | None = None
+    loaded: float = 0.0
 
 
 @dataclass(slots=True)
@@ -84,14 +87,15 @@ class Hosts:
             host.users -= 1
 
     async def rules(self, address: Address, load: Callable[[Address], Awaitable[Rules]]) -> Rules:
-        """What the ``robots.txt`` for an address says; ``load`` is asked once an origin, unless it fails."""
+        """What the ``robots.txt`` for an address says; ``load`` is asked once a day and origin, unless it fails."""
         host = self.get(address.host)
         host.users += 1
         try:
             origin = host.origins.setdefault(address.origin, _Origin())
             async with origin.lock:
-                if origin.rules is None:
-                    origin.rules = await load(address)
+                now = asyncio.get_running_loop().time()
+                if origin.rules is None or now - origin.loaded > _RULES_S:
+                    origin.rules, origin.loaded = await load(address), now
                     if origin.rules.delay_s is not None:
                         host.delay_s = min(
                             max(host.delay_s, origin.rules.delay_s), max(self._max_delay_s, self._delay_s)

@@ -65,12 +65,12 @@ class Crawl:
         self.path = Path(path)
         self.manifest: Manifest = verify(self.path, KIND, digests=check_digests)
         try:
-            self._file = pq.ParquetFile(self.path / TABLE)
+            self._file = pq.ParquetFile(self.path / TABLE, page_checksum_verification=True)
             if not self._file.schema_arrow.equals(SCHEMA):
                 raise ValueError("its columns are others")
             self._keys, self._rows = self._index()
         except (OSError, ValueError) as error:
-            raise ArtefactError(f"is damaged: {error}", where=self.path / TABLE, hint="crawl again") from None
+            raise self._damaged(error) from None
         counts = [self._file.metadata.row_group(group).num_rows for group in range(self._file.num_row_groups)]
         self._ends = np.cumsum([0, *counts])
         self._groups: OrderedDict[int, Any] = OrderedDict()
@@ -90,7 +90,7 @@ class Crawl:
 
     def __iter__(self) -> Iterator[CrawledPage]:
         for group in range(self._file.num_row_groups):
-            for row in self._file.read_row_group(group).to_pylist():
+            for row in self._read(group).to_pylist():
                 yield CrawledPage(**row)
 
     def get(self, url: str) -> CrawledPage | None:
@@ -151,11 +151,20 @@ class Crawl:
         order = np.argsort(found, kind="stable")
         return found[order], places[order]
 
+    def _read(self, group: int) -> Any:
+        try:
+            return self._file.read_row_group(group)
+        except (OSError, ValueError) as error:
+            raise self._damaged(error) from None
+
+    def _damaged(self, error: Exception) -> ArtefactError:
+        return ArtefactError(f"is damaged: {error}", where=self.path / TABLE, hint="crawl again")
+
     def _row(self, number: int) -> dict[str, Any]:
         group = int(np.searchsorted(self._ends, number, side="right")) - 1
         table = self._groups.get(group)
         if table is None:
-            table = self._groups[group] = self._file.read_row_group(group)
+            table = self._groups[group] = self._read(group)
             if len(self._groups) > _CACHED_GROUPS:
                 self._groups.popitem(last=False)
         self._groups.move_to_end(group)

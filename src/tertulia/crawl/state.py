@@ -12,7 +12,7 @@ import sqlite3
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from tertulia.errors import ArtefactError, StoreError
@@ -179,7 +179,7 @@ class State:
         Gives how many of the found addresses are new.
         """
         run = self._database.execute
-        values = list(astuple(result)[1:])
+        values = [getattr(result, name) for name in _COLUMNS[1:]]
         text = _COLUMNS.index("text") - 1
         values[text] = None if result.text is None else zlib.compress(_clean(result.text).encode(), 1)
         values[_COLUMNS.index("title") - 1] = None if result.title is None else _clean(result.title)

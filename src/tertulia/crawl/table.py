@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,8 @@ _GROUP_CHARACTERS = 1_000_000
 def write_table(path: Path, results: Iterable[Result]) -> int:
     """Write results, given in order of address; gives how many. One group of rows is held in memory."""
     count = 0
-    with pq.ParquetWriter(path, SCHEMA, compression="zstd", compression_level=3, version="2.6") as writer:
+    how = {"compression": "zstd", "compression_level": 3, "version": "2.6", "write_page_checksum": True}
+    with pq.ParquetWriter(path, SCHEMA, **how) as writer:
         for rows in _groups(results):
             columns = [
                 pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), SCHEMA, strict=True)
@@ -54,7 +54,7 @@ def _groups(results: Iterable[Result]) -> Iterator[list[tuple[Any, ...]]]:
     rows: list[tuple[Any, ...]] = []
     size = 0
     for result in results:
-        rows.append(astuple(result))
+        rows.append(tuple(getattr(result, name) for name in SCHEMA.names))
         size += len(result.text or "") + 200
         if len(rows) >= _GROUP_ROWS or size >= _GROUP_CHARACTERS:
             yield rows
