@@ -88,9 +88,7 @@ def _index(directory: Path, digest: object) -> dict[str, GroupIndex]:
     if digest is None:
         return {}
     try:
-        if index_digest(directory) != digest:
-            raise ValueError("its digest is not the one in the manifest")
-        return read_index(directory)
+        return read_index(directory, digest)
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = "import the corpus again"
         raise ArtefactError(f"is damaged: {error}", where=directory / INDEX_FILE, hint=hint) from None
@@ -103,9 +101,10 @@ def describe_tables(directory: Path, layout: Layout[Any], manifest: Manifest) ->
         index = {table: index_of(directory / f"{table}.parquet", reader.last_keys(table)) for table in layout.tables}
     finally:
         reader.close()
-    (directory / INDEX_FILE).write_text(canonical_json(index), encoding="utf-8")
+    data = canonical_json(index).encode()
+    (directory / INDEX_FILE).write_bytes(data)
     manifest.details["footers"] = {table: footer_digest(directory / f"{table}.parquet") for table in layout.tables}
-    manifest.details["index"] = index_digest(directory)
+    manifest.details["index"] = index_digest(data)
 
 
 class _Writer(Protocol):

@@ -21,10 +21,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-__all__ = ["INDEX_FILE", "GroupIndex", "index_digest", "index_of", "read_index"]
+__all__ = ["INDEX_FILE", "GroupIndex", "footer_of", "index_digest", "index_of", "read_index"]
 
 INDEX_FILE = "groups.json"
 _MAGIC = b"PAR1"
+_TAIL = 8
 _ROW_GROUPS = 4
 _BINARY, _LIST, _SET, _MAP, _STRUCT = 8, 9, 10, 11, 12
 _TRUE, _FALSE, _BYTE, _DOUBLE = 1, 2, 3, 7
@@ -66,15 +67,22 @@ def _range(file: Any, low: int, high: int) -> bytes:
     return data
 
 
-def index_of(path: Path, last_keys: Sequence[str]) -> dict[str, Any]:
-    """The index of a table, to be kept as JSON; ``last_keys`` are the last keys of its row groups."""
+def footer_of(path: Path) -> tuple[int, bytes]:
+    """Where the footer of a Parquet file begins, and its bytes to the file's end: its length and four letters stand behind it.
+
+    Of a file too short for the length that it names, all there is.
+    """
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
-        file.seek(size - 8)
+        file.seek(max(0, size - _TAIL))
         length = int.from_bytes(file.read(4), "little")
-        file.seek(size - 8 - length)
-        data = file.read(length)
-    begin = size - 8 - length
+        begin = file.seek(max(0, size - _TAIL - length))
+        return begin, file.read()
+
+
+def index_of(path: Path, last_keys: Sequence[str]) -> dict[str, Any]:
+    """The index of a table, to be kept as JSON; ``last_keys`` are the last keys of its row groups."""
+    begin, data = footer_of(path)
     place, starts = _row_groups(data)
     if len(starts) != len(last_keys) + 1:
         raise ValueError(f"the footer describes {len(starts) - 1} row groups; there are {len(last_keys)}")
@@ -82,23 +90,28 @@ def index_of(path: Path, last_keys: Sequence[str]) -> dict[str, Any]:
         "footer": begin,
         "list": begin + place,
         "groups": [begin + start for start in starts],
-        "end": begin + length,
+        "end": begin + len(data) - _TAIL,
         "last": list(last_keys),
     }
 
 
-def read_index(directory: Path) -> dict[str, GroupIndex]:
-    """The indexes of the tables of a collection; none where it was written without."""
-    try:
-        value = json.loads((directory / INDEX_FILE).read_bytes())
-    except FileNotFoundError:
-        return {}
-    return {table: GroupIndex(entry) for table, entry in value.items()}
+def read_index(directory: Path, digest: object) -> dict[str, GroupIndex]:
+    """The indexes of the tables of a collection, whose ``index_digest`` must be this one.
+
+    Raises
+    ------
+    OSError, ValueError, KeyError, TypeError
+        It is not there, is another, or does not hold together.
+    """
+    data = (directory / INDEX_FILE).read_bytes()
+    if index_digest(data) != digest:
+        raise ValueError("its digest is not the one in the manifest")
+    return {table: GroupIndex(entry) for table, entry in json.loads(data).items()}
 
 
-def index_digest(directory: Path) -> str:
+def index_digest(data: bytes) -> str:
     """The CRC-32 (hexadecimal) of the index: whatever opens a collection reads it, so it is checked at once."""
-    return f"{zlib.crc32((directory / INDEX_FILE).read_bytes()):08x}"
+    return f"{zlib.crc32(data):08x}"
 
 
 def _row_groups(data: bytes) -> tuple[int, list[int]]:

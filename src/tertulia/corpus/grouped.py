@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tertulia.corpus.columns import text_array, values_of
-from tertulia.corpus.group_index import GroupIndex
+from tertulia.corpus.group_index import GroupIndex, footer_of
 from tertulia.errors import ArtefactError, InputError
 
 __all__ = ["GroupedReader", "GroupedWriter", "Layout", "Rows", "attributes_of", "footer_digest", "table_writer"]
@@ -145,23 +144,14 @@ def footer_digest(path: Path) -> str:
 
     It tells damage before Arrow reads it, in a millisecond for the megabytes of a large file; the manifest's own digests tell more.
     """
-    footer = _footer(path)
+    _, footer = footer_of(path)
     return f"{len(footer) - 8}-{zlib.crc32(footer):08x}"
-
-
-def _footer(path: Path) -> bytes:
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - 8))
-        length = int.from_bytes(file.read(4), "little")
-        file.seek(max(0, size - 8 - length))
-        return file.read()
 
 
 def _is_footer(path: Path, digest: str) -> bool:
     """Whether the footer has this digest; the first corpora have a SHA-256 there."""
     if "-" not in digest:
-        return hashlib.sha256(_footer(path)).hexdigest() == digest
+        return hashlib.sha256(footer_of(path)[1]).hexdigest() == digest
     return footer_digest(path) == digest
 
 
@@ -259,9 +249,7 @@ class GroupedReader(Generic[R]):
             batch = file.read_row_group(group, columns=names, use_threads=single is not None)
             if only is not None:
                 batch = batch.filter(pc.is_in(batch.column(names[0]), only))
-            for name in self._layout.filled[table]:
-                if batch.column(name).null_count:
-                    raise ValueError(f"a row has no {name}")
+            self._check_filled(table, batch)
             return list(zip(*(values_of(batch.column(name)) for name in names), strict=True))
 
     def rows(self, table: str, only: pa.Array | None = None) -> Iterator[Rows]:
@@ -285,10 +273,14 @@ class GroupedReader(Generic[R]):
         for group in range(file.num_row_groups) if groups is None else groups:
             with self._reading(table, f"row group {group} is damaged"):
                 batch = file.read_row_group(group, columns=names, use_threads=False)
-                for name in self._layout.filled[table] & set(names):
-                    if batch.column(name).null_count:
-                        raise ValueError(f"a row has no {name}")
+                self._check_filled(table, batch)
             yield batch
+
+    def _check_filled(self, table: str, batch: pa.Table) -> None:
+        """A column without which no row makes sense has a value in every row."""
+        for name in sorted(self._layout.filled[table] & set(batch.column_names)):
+            if batch.column(name).null_count:
+                raise ValueError(f"a row has no {name}")
 
     def records(self, only: pa.Array | None = None) -> Iterator[R]:
         """Every record in order of key, or those whose keys are in ``only``; memory holds one row group of each table."""
