@@ -28,7 +28,7 @@ def compound_scorer() -> Callable[[str], float]:
         The package ``vaderSentiment`` is not installed.
     """
     try:
-        from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+        from vaderSentiment.vaderSentiment import BOOSTER_DICT, SentimentIntensityAnalyzer, SentiText
     except ImportError:
         raise MissingExtraError(
             "judging whether a dialogue ends well", package="vaderSentiment", extra="full"
@@ -49,21 +49,34 @@ def compound_scorer() -> Callable[[str], float]:
 
         @staticmethod
         def _but_check(words: list[str], sentiments: list[float]) -> list[float]:
-            return _weigh_around_but(words, sentiments)
+            return _weigh_around_but([word.lower() for word in words], sentiments)
 
     analyzer = Analyzer()
+    lexicon, emojis = analyzer.lexicon, analyzer.emojis
 
     def score(text: str) -> float:
-        return float(analyzer.polarity_scores(text)["compound"])
+        if not emojis.keys().isdisjoint(text):
+            return float(analyzer.polarity_scores(text)["compound"])
+        # As polarity_scores, but without a look at each character for an emoji, nor at a word that has no sentiment.
+        text = text.strip()
+        parsed = SentiText(text)
+        lowered = [word.lower() for word in parsed.words_and_emoticons]
+        sentiments: list[float] = []
+        for index, word in enumerate(lowered):
+            if word not in lexicon or word in BOOSTER_DICT or lowered[index : index + 2] == ["kind", "of"]:
+                sentiments.append(0)
+            else:
+                analyzer.sentiment_valence(0, parsed, parsed.words_and_emoticons[index], index, sentiments)
+        return float(analyzer.score_valence(_weigh_around_but(lowered, sentiments), text)["compound"])
 
     return score
 
 
-def _weigh_around_but(words: list[str], sentiments: list[float]) -> list[float]:
+def _weigh_around_but(lowered: list[str], sentiments: list[float]) -> list[float]:
     """What VADER's ``_but_check`` does to the sentiments, equal ones included: it changes the first that equals each in turn."""
-    but = next((index for index, word in enumerate(words) if word.lower() == "but"), None)
-    if but is None:
+    if "but" not in lowered:
         return sentiments
+    but = lowered.index("but")
     places: dict[float, list[int]] = defaultdict(list)
     for index, sentiment in enumerate(sentiments):
         places[sentiment].append(index)
