@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from tertulia.errors import InputError
 
-__all__ = ["NO_OPTIONS", "Finding", "Format", "Holds", "Place", "ReadOptions", "Report", "SeenTexts"]
+__all__ = ["NO_OPTIONS", "Finding", "Format", "Holds", "Place", "ReadOptions", "Report", "SeenTexts", "held_by"]
 
 Holds = Literal["corpus", "ranking-set"]
 """The two kinds of artefact that a format can hold."""
@@ -179,3 +179,9 @@ class Format(Protocol):
     def write(self, records: Iterator[Any], path: str, report: Report) -> None:
         """Write records at a path that does not exist yet; what the format cannot hold is counted as skipped."""
         ...
+
+
+def held_by(part: Format) -> Holds:
+    """The kind of artefact that a format holds: a corpus where one of another package does not say."""
+    holds: Holds = getattr(part, "holds", "corpus")
+    return holds

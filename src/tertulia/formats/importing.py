@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from tertulia.artefact import Manifest, digest_of_path, put_in_place, read_manifest, work_directory
-from tertulia.corpus.exchange import Format, ReadOptions, Report
-from tertulia.corpus.opening import open_collection
-from tertulia.corpus.ranking_set import RANKING_SET, RankingSet, write_ranking_set
-from tertulia.corpus.store import KIND, Corpus, write_corpus
+from tertulia.corpus.exchange import Format, ReadOptions, Report, held_by
+from tertulia.corpus.opening import open_collection, write_as_said
+from tertulia.corpus.ranking_set import RANKING_SET, RankingSet
+from tertulia.corpus.store import KIND, Corpus
 from tertulia.errors import ConfigurationError, InputError
 from tertulia.formats.registry import FORMATS
 
@@ -52,9 +52,8 @@ def import_corpus(
     )
     _check_options(reader, options)
     path = Path(source)
-    holds = getattr(reader, "holds", KIND)
     manifest = Manifest(
-        holds,
+        held_by(reader),
         command=["tertulia", "corpus", "import", format_name, _shown_name(source)],
         options=_shown_options(reader, options),
         details={"format": format_name},
@@ -63,9 +62,8 @@ def import_corpus(
     )
     inputs = [path, *(Path(value) for name, value in options.values.items() if name in _paths(reader) and value)]
     records = _reported(reader.read(source, report, options), manifest, report, inputs, output)
-    write = write_ranking_set if holds == RANKING_SET else write_corpus
     with _few_collections():
-        return write(output, records, manifest, overwrite=overwrite)
+        return write_as_said(output, records, manifest, overwrite=overwrite)
 
 
 @contextmanager
@@ -153,7 +151,7 @@ def export_corpus(
         raise ConfigurationError(f"the format {format_name!r} is read, not written")
     if output.exists() and not overwrite:
         raise InputError("exists already", where=output, hint="--overwrite replaces it")
-    holds = getattr(writer, "holds", KIND)
+    holds = held_by(writer)
     kind = read_manifest(corpus).kind
     if kind in (KIND, RANKING_SET) and kind != holds:
         raise ConfigurationError(f"the format {format_name!r} holds a {holds}, and {corpus} is a {kind}")

@@ -16,10 +16,10 @@ from tertulia.corpus.cleaning.language import guess_language
 from tertulia.corpus.cleaning.plan import Plan, Step
 from tertulia.corpus.cleaning.report import CleaningReport
 from tertulia.corpus.model import RankingRecord, Record
-from tertulia.corpus.opening import open_collection
+from tertulia.corpus.opening import open_collection, write_as_said
 from tertulia.corpus.parts.derived import derived_manifest, refuse_same
-from tertulia.corpus.ranking_set import RankingSet, write_ranking_set
-from tertulia.corpus.store import Corpus, write_corpus
+from tertulia.corpus.ranking_set import RankingSet
+from tertulia.corpus.store import Corpus
 from tertulia.errors import ConfigurationError
 
 __all__ = ["apply_marks", "clean_corpus", "clean_records"]
@@ -182,11 +182,9 @@ def _write(
     overwrite: bool,
 ) -> Corpus | RankingSet:
     refuse_same(output, [source])
-    is_set = isinstance(source, RankingSet)
-    report.unit = "contexts" if is_set else "dialogues"
+    report.unit = "contexts" if isinstance(source, RankingSet) else "dialogues"
     manifest = derived_manifest(["tertulia", "corpus", "clean"], [source], options)
-    write = write_ranking_set if is_set else write_corpus
-    return write(output, _reported(records, manifest, report), manifest, overwrite=overwrite)
+    return write_as_said(output, _reported(records, manifest, report), manifest, overwrite=overwrite)
 
 
 def _reported(records: Iterator[Any], manifest: Manifest, report: CleaningReport) -> Iterator[Any]:

@@ -14,10 +14,10 @@ from typing import Any
 from tertulia.artefact import Manifest, canonical_json
 from tertulia.corpus.exchange import ReadOptions, Report, SeenTexts
 from tertulia.corpus.model import RankingRecord, Record
-from tertulia.corpus.opening import open_collection
+from tertulia.corpus.opening import open_collection, write_as_said
 from tertulia.corpus.parts.derived import derived_manifest, refuse_same
-from tertulia.corpus.ranking_set import RankingSet, write_ranking_set
-from tertulia.corpus.store import Corpus, write_corpus
+from tertulia.corpus.ranking_set import RankingSet
+from tertulia.corpus.store import Corpus
 from tertulia.corpus.tables import annotation_order
 from tertulia.errors import ArtefactError, InputError, UsageError
 
@@ -65,9 +65,8 @@ def merge_collections(
         found = _united(streams, sources[0].layout.key, paths, report)
         if drop_duplicates:
             found = _without_duplicates(found, report)
-        write = write_ranking_set if isinstance(sources[0], RankingSet) else write_corpus
         finish = partial(_report_into, manifest, report)
-        return write(output, _then(found, finish), manifest, overwrite=overwrite)
+        return write_as_said(output, _then(found, finish), manifest, overwrite=overwrite)
 
 
 def _report_into(manifest: Manifest, report: Report) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tertulia.corpus.opening import open_collection
+from tertulia.corpus.opening import open_collection, write_as_said
 from tertulia.corpus.parts.belonging import keyed_order
 from tertulia.corpus.parts.derived import derived_manifest, refuse_same
 from tertulia.corpus.parts.splitting import targets
-from tertulia.corpus.ranking_set import RankingSet, write_ranking_set
-from tertulia.corpus.store import Corpus, write_corpus
+from tertulia.corpus.ranking_set import RankingSet
+from tertulia.corpus.store import Corpus
 from tertulia.errors import InputError, UsageError
 
 __all__ = ["sample_collection"]
@@ -70,8 +70,7 @@ def sample_collection(
         options = {"count": count, "fraction": fraction, "domains": list(domains), "splits": list(splits), "per": per}
         manifest = derived_manifest(["tertulia", "corpus", "sample"], [source], options, seed=seed)
         found = _reported(source.records([ids[number] for number in chosen]), len(chosen), progress)
-        write = write_ranking_set if isinstance(source, RankingSet) else write_corpus
-        return write(output, found, manifest, overwrite=overwrite)
+        return write_as_said(output, found, manifest, overwrite=overwrite)
 
 
 def _reported(records: Iterator[Any], total: int, progress: Callable[[int, int | None], None]) -> Iterator[Any]:
