@@ -289,7 +289,9 @@ def piece(child: Node | str, style: str) -> str:
         if child.tag == "code":
             inner = inline(child.children, "plain")  # marks are letters in code
             fence = longer_fence(inner, 1)
-            return around(inner, f"{fence}{' '.join(inner.split())}{fence}")
+            code = " ".join(inner.split())
+            space = " " if "`" in (code[:1], code[-1:]) else ""  # else it would lengthen the fence
+            return around(inner, f"{fence}{space}{code}{space}{fence}")
     return inner
 
 
