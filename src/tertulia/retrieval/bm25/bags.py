@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tertulia.errors import InputError
+from tertulia.retrieval.bm25.vocabulary import vocabulary_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Bags:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self._numbers: dict[str, int] = {}
+        self._vocabulary = vocabulary_of(tokenizer)
         self._words = array("I")
         self._counts = array("H")
         self._first = array("Q", [0])
@@ -57,7 +57,7 @@ class Bags:
     @property
     def vocabulary(self) -> int:
         """How many distinct words there are."""
-        return len(self._numbers)
+        return len(self._vocabulary)
 
     def add(self, text: str) -> int:
         """Take a text; the number of its bag, counted from 0.
@@ -67,19 +67,13 @@ class Bags:
         InputError
             There are more distinct words than numbers for them.
         """
-        words = self.tokenizer.words(text)
-        counted = Counter(words)
-        numbers = self._numbers
-        # A new word takes the next number; most words of a text are known.
-        self._words.extend([numbers.setdefault(word, len(numbers)) for word in counted])
-        try:
-            self._counts.extend(counted.values())
-        except OverflowError:
-            del self._counts[int(self._first[-1]) :]
-            self._counts.extend([min(count, MOST_COUNT) for count in counted.values()])
-        if len(numbers) > _MOST_WORDS:
+        counted = self._vocabulary.count(text)
+        if len(self._vocabulary) > _MOST_WORDS:
             raise InputError(f"the texts have more than {_MOST_WORDS:,} distinct words, which no index holds")
-        self._lengths.append(min(len(words), _MOST_WORDS))
+        counts = np.frombuffer(counted.counts, dtype=np.uint32)
+        self._words.frombytes(counted.words)
+        self._counts.frombytes(np.minimum(counts, MOST_COUNT).astype(np.uint16).tobytes())
+        self._lengths.append(min(counted.length, _MOST_WORDS))
         self._first.append(len(self._words))
         return len(self._lengths) - 1
 
@@ -101,16 +95,14 @@ class Bags:
 
     def queries(self, texts: Iterable[str]) -> Queries:
         """Texts as queries: their words that the vocabulary has; nothing is kept of them."""
-        first, words, counts = [0], array("I"), array("I")
+        first, words, counts = [0], bytearray(), bytearray()
         for text in texts:
-            for word, count in Counter(self.tokenizer.words(text)).items():
-                number = self._numbers.get(word)
-                if number is not None:
-                    words.append(number)
-                    counts.append(count)
-            first.append(len(words))
+            counted = self._vocabulary.count(text, adds=False)
+            words += counted.words
+            counts += counted.counts
+            first.append(len(words) // 4)
         return Queries(
             np.array(first, dtype=np.uint64),
-            np.frombuffer(words, dtype=np.uint32) if words else np.zeros(0, dtype=np.uint32),
-            np.frombuffer(counts, dtype=np.uint32) if counts else np.zeros(0, dtype=np.uint32),
+            np.frombuffer(words, dtype=np.uint32),
+            np.frombuffer(counts, dtype=np.uint32),
         )

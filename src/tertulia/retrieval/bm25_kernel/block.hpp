@@ -15,6 +15,16 @@ constexpr std::uint32_t kBlock = 8192;  // documents of a block; BLOCK in retrie
 constexpr std::uint32_t kChunk = 64;    // documents of a chunk; CHUNK there
 constexpr std::uint32_t kSparse = 0xFFFFFFFFu;
 
+constexpr std::uint32_t kDense = 0xFFFFFFFFu;
+
+// All that a search needs to know of a list, side by side: a look is one miss of the cache.
+struct List {
+    std::uint32_t word = 0;
+    std::uint32_t first = 0;   // its first posting, or its number among the dense lists
+    std::uint32_t length = 0;  // its postings, or kDense
+    std::uint32_t most = 0;    // its largest weight; 0 where there is no list
+};
+
 struct Block {
     std::uint32_t documents = 0;
     std::uint32_t lists = 0;
@@ -26,30 +36,30 @@ struct Block {
     const std::uint16_t* document = nullptr;   // of each posting, counted within the block
     const std::uint32_t* weight = nullptr;     // of each posting
     const std::uint16_t* dense = nullptr;      // chunk, dense list, document of the chunk
-    std::vector<std::uint32_t> table;          // a hash table of lists: the list's number + 1, 0 for an empty place
+    std::vector<List> table;  // a hash table of the lists
     std::uint32_t mask = 0;
 
     std::uint32_t place(std::uint32_t wanted) const { return (wanted * 2654435769u >> 7) & mask; }
 
     void fill_table() {
         std::size_t size = 16;
-        while (size < std::size_t{2} * lists) size *= 2;
-        table.assign(size, 0);
+        while (2 * size < std::size_t{3} * lists) size *= 2;
+        table.assign(size, List{});
         mask = static_cast<std::uint32_t>(size - 1);
         for (std::uint32_t list = 0; list < lists; ++list) {
             std::uint32_t at = place(word[list]);
-            while (table[at] != 0) at = (at + 1) & mask;
-            table[at] = list + 1;
+            while (table[at].most != 0) at = (at + 1) & mask;
+            // A list whose weights are all 0 changes no score, and its place stays empty.
+            table[at] = {word[list], slot[list] == kSparse ? first[list] : slot[list],
+                         slot[list] == kSparse ? first[list + 1] - first[list] : kDense, most[list]};
         }
     }
 
-    // The list of a word, or -1.
-    std::int64_t find(std::uint32_t wanted) const {
-        for (std::uint32_t at = place(wanted); table[at] != 0; at = (at + 1) & mask) {
-            const std::uint32_t list = table[at] - 1;
-            if (word[list] == wanted) return list;
-        }
-        return -1;
+    // The list of a word; one without postings where there is none.
+    const List& find(std::uint32_t wanted) const {
+        std::uint32_t at = place(wanted);
+        while (table[at].most != 0 && table[at].word != wanted) at = (at + 1) & mask;
+        return table[at];
     }
 };
 

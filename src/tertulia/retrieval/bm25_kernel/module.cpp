@@ -1,4 +1,4 @@
-// The Python side: the type `Searcher`, which holds the blocks of an index and answers many queries at a time.
+// The Python side: the module, and its type `Searcher`, which holds the blocks of an index and answers many queries at a time.
 #include "python.hpp"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "search.hpp"
+#include "vocabulary_object.hpp"
 
 namespace {
 
@@ -261,7 +262,12 @@ PyMethodDef module_methods[] = {
 int fill_module(PyObject* module) {
     PyObject* type = PyType_FromSpec(&searcher_spec);
     if (type == nullptr) return -1;
-    const int result = PyModule_AddObjectRef(module, "Searcher", type);
+    int result = PyModule_AddObjectRef(module, "Searcher", type);
+    Py_DECREF(type);
+    if (result != 0) return result;
+    type = tertulia::make_vocabulary_type();
+    if (type == nullptr) return -1;
+    result = PyModule_AddObjectRef(module, "Vocabulary", type);
     Py_DECREF(type);
     return result;
 }

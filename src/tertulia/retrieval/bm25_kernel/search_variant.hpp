@@ -34,19 +34,21 @@ void search_block(const Block& block, const Query& query, std::uint32_t base, Sc
     scratch.dense.clear();
     Sum rest = 0;
     for (std::size_t i = 0; i < query.words; ++i) {
-        const std::int64_t list = block.find(query.word[i]);
-        if (list < 0) continue;
-        const std::uint32_t slot = block.slot[list], count = query.count[i];
-        if (slot != kSparse) {
-            scratch.dense.push_back({std::size_t{slot} * kChunk, count});
-            rest += static_cast<Sum>(block.most[list]) * count;
+        const List& list = block.find(query.word[i]);
+        const std::uint32_t count = query.count[i];
+        if (list.length == kDense) {
+            scratch.dense.push_back({std::size_t{list.first} * kChunk, count});
+            rest += static_cast<Sum>(list.most) * count;
             continue;
         }
-        const std::uint16_t* document = block.document;
-        const std::uint32_t* weight = block.weight;
-        const std::uint32_t end = block.first[list + 1];
-        for (std::uint32_t at = block.first[list]; at < end; ++at) {
-            sums[document[at]] += static_cast<Sum>(weight[at]) * count;
+        const std::uint16_t* document = block.document + list.first;
+        const std::uint32_t* weight = block.weight + list.first;
+        if (count == 1) {
+            for (std::uint32_t at = 0; at < list.length; ++at) sums[document[at]] += weight[at];
+        } else {
+            for (std::uint32_t at = 0; at < list.length; ++at) {
+                sums[document[at]] += static_cast<Sum>(weight[at]) * count;
+            }
         }
     }
     const std::uint32_t chunks = (block.documents + kChunk - 1) / kChunk;
