@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tertulia.cli.options import Json
 from tertulia.cli.output import line_width, number, print_json, progress, visible
 
 __all__ = ["app"]
@@ -18,7 +19,6 @@ app = typer.Typer(
     add_completion=False,
 )
 
-_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 _Bot = Annotated[Path, typer.Argument(metavar="BOT", help="The bot's directory.")]
 
 
@@ -43,7 +43,7 @@ def build(
     scale: Annotated[float, typer.Option("--scale", help="The scale s of the matching score.")] = 1.3,
     seed: Annotated[int, typer.Option("--seed", min=0, help="For choices by chance.")] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is at the output path.")] = False,
-    json_: _Json = False,
+    json_: Json = False,
 ) -> None:
     """Build a bot from corpora of conversations. Rules answer before the conversations, backup lines after them."""
     from tertulia.bot.assemble import build_from_corpora
@@ -76,7 +76,7 @@ def build(
 def add(
     bot: _Bot,
     corpora: Annotated[list[Path], typer.Argument(metavar="CORPUS...", help="The corpora to add to its bank.")],
-    json_: _Json = False,
+    json_: Json = False,
 ) -> None:
     """Add dialogues to a bot's bank without building it again."""
     from tertulia.bot.assemble import add_to_bank
@@ -93,7 +93,7 @@ def add(
 def remove(
     bot: _Bot,
     dialogue_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The dialogues to take out.")],
-    json_: _Json = False,
+    json_: Json = False,
 ) -> None:
     """Take dialogues out of a bot's bank. Nothing of them is said again."""
     from tertulia.bot.assemble import remove_from_bank
@@ -118,7 +118,7 @@ def why(
     bot: Annotated[
         Path | None, typer.Option("--bot", metavar="DIR", help="The bot that said it, to show the source dialogue.")
     ] = None,
-    json_: _Json = False,
+    json_: Json = False,
 ) -> None:
     """Explain a turn. Who answered, from which source, how sure, and what was considered and rejected."""
     from tertulia.bot.explain import explain

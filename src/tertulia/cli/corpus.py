@@ -13,8 +13,9 @@ from tertulia.cli.corpus_show import show
 from tertulia.cli.corpus_stats import plot, stats
 from tertulia.cli.corpus_verify import verify
 from tertulia.cli.findings import print_findings
+from tertulia.cli.options import Json, Overwrite, pairs
 from tertulia.cli.output import number, print_json, progress, remark, table
-from tertulia.errors import ConfigurationError, UsageError
+from tertulia.errors import ConfigurationError
 
 __all__ = ["app"]
 
@@ -25,9 +26,7 @@ app = typer.Typer(
     add_completion=False,
 )
 
-_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 _Corpus = Annotated[Path, typer.Argument(metavar="DIR", help="The corpus.")]
-_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is at the output path.")]
 
 
 @app.command("import", epilog="Example: tertulia corpus import self-dialogue path/to/self_dialogue_corpus -o sd")
@@ -46,8 +45,8 @@ def import_(
     option: Annotated[
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option that only this format has.")
     ] = None,
-    overwrite: _Overwrite = False,
-    json_: _Json = False,
+    overwrite: Overwrite = False,
+    json_: Json = False,
 ) -> None:
     """Bring in conversations from an outside format. Says what was left out and what was odd, and where first."""
     from tertulia.corpus.exchange import Report
@@ -63,8 +62,8 @@ def import_(
             skip_bad=skip_bad,
             drop_duplicates=drop_duplicates,
             overwrite=overwrite,
-            values=_pairs(option or [], "--option"),
-            columns=_pairs(columns.split(",") if columns else [], "--columns"),
+            values=pairs(option or [], "--option"),
+            columns=pairs(columns.split(",") if columns else [], "--columns"),
             progress=advance,
         )
     if json_:
@@ -76,26 +75,13 @@ def import_(
     remark(f"\nlook into it: tertulia corpus show {output}    check it: tertulia corpus verify {output}")
 
 
-def _pairs(given: list[str], flag: str) -> dict[str, str]:
-    """``NAME=VALUE`` texts as a mapping."""
-    pairs = [text.partition("=") for text in given]
-    for text, (name, sign, _) in zip(given, pairs, strict=True):
-        if not name.strip() or not sign:
-            raise UsageError(f"{flag} has {text!r}; expected NAME=VALUE")
-    names = [name.strip() for name, _, _ in pairs]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise UsageError(f"{flag} names {twice[0]!r} twice")
-    return {name.strip(): value for name, _, value in pairs}
-
-
 @app.command("export", epilog="Example: tertulia corpus export jsonl sd -o sd.jsonl")
 def export(
     format_: Annotated[str, typer.Argument(metavar="FORMAT", help="The format to write; 'formats' lists them.")],
     corpus: _Corpus,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="PATH", help="The file or folder to write.")],
-    overwrite: _Overwrite = False,
-    json_: _Json = False,
+    overwrite: Overwrite = False,
+    json_: Json = False,
 ) -> None:
     """Write a corpus in an outside format. What the format cannot hold is counted."""
     from tertulia.corpus.exchange import Report
@@ -112,7 +98,7 @@ def export(
 
 
 @app.command("formats", epilog="Example: tertulia corpus formats")
-def formats(json_: _Json = False) -> None:
+def formats(json_: Json = False) -> None:
     """List the formats. What can be imported and exported, and the options that only some have."""
     from tertulia.formats.registry import FORMATS
 
@@ -137,13 +123,14 @@ def _holds(name: str) -> str:
 
 def _described(name: str) -> dict[str, Any]:
     """What a format says of itself; one of another package that cannot be loaded hides no other."""
+    from tertulia.corpus.exchange import held_by
     from tertulia.formats.registry import FORMATS
 
     try:
         part = FORMATS.get(name)
     except ConfigurationError as error:
         return {"summary": error.message, "writes": False, "holds": "–", "options": {}}
-    holds, options = getattr(part, "holds", "corpus"), dict(getattr(part, "options", {}))
+    holds, options = held_by(part), dict(getattr(part, "options", {}))
     if getattr(part, "takes_columns", False):
         options["--columns"] = "which column of the file is what: --columns prompt=query,response=reply"
     return {"summary": part.summary, "writes": part.writes, "holds": holds, "options": options}

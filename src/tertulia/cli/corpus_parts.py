@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from tertulia.cli.options import Json, Overwrite, pairs
 from tertulia.cli.output import number, print_json, progress, table
 from tertulia.errors import UsageError
 
 __all__ = ["merge", "sample", "split"]
 
-_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 _Source = Annotated[Path, typer.Argument(metavar="DIR", help="The corpus or ranking set.")]
 _Output = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="What to write.")]
 _Seed = Annotated[int, typer.Option("--seed", help="Another seed gives another draw.")]
-_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 
 
 def split(
@@ -46,8 +46,8 @@ def split(
         typer.Option("--together", metavar="ATTRIBUTE", help="Those with the same value of it stay together: worker."),
     ] = None,
     seed: _Seed = 0,
-    overwrite: _Overwrite = False,
-    json_: _Json = False,
+    overwrite: Overwrite = False,
+    json_: Json = False,
 ) -> None:
     """Divide a corpus into train, dev and test. Equal texts, contexts of one dialogue and equal prompts are never on two sides."""
     from tertulia.corpus.parts.splitting import split_collection
@@ -76,14 +76,8 @@ def split(
     print(f"{output or corpus}\n\n{table(['split', 'records', 'share'], rows, right={1, 2})}")
 
 
-def _named(text: str, flag: str) -> list[tuple[str, str]]:
-    pairs = [part.partition("=") for part in text.split(",")]
-    if any(not name.strip() or not sign for name, sign, _ in pairs):
-        raise UsageError(f"{flag} has {text!r}; expected NAME=NUMBER,NAME=NUMBER")
-    names = [name.strip() for name, _, _ in pairs]
-    if len(set(names)) < len(names):
-        raise UsageError(f"{flag} names a split twice: {text!r}")
-    return [(name.strip(), value) for name, _, value in pairs]
+def _named(text: str, flag: str) -> Iterable[tuple[str, str]]:
+    return pairs(text.split(","), flag, form="NAME=NUMBER,NAME=NUMBER", noun="split").items()
 
 
 def _share(text: str) -> float:
@@ -109,8 +103,8 @@ def merge(
     drop_duplicates: Annotated[
         bool, typer.Option("--drop-duplicates", help="Leave out dialogues whose texts equal those of one before.")
     ] = False,
-    overwrite: _Overwrite = False,
-    json_: _Json = False,
+    overwrite: Overwrite = False,
+    json_: Json = False,
 ) -> None:
     """Merge corpora into one. A dialogue that stands in more than one is taken once, with the annotations of all."""
     from tertulia.cli.findings import print_findings
@@ -147,8 +141,8 @@ def sample(
         typer.Option("--per", help="Draw the same share of every domain, or of every split."),
     ] = None,
     seed: _Seed = 0,
-    overwrite: _Overwrite = False,
-    json_: _Json = False,
+    overwrite: Overwrite = False,
+    json_: Json = False,
 ) -> None:
     """Draw a sample. A seeded draw of so many or of such a share, of some domains or splits, or all of these."""
     from tertulia.corpus.parts.sampling import sample_collection

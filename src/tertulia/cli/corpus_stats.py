@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from tertulia.cli.options import Json
 from tertulia.cli.output import number, print_json, progress, remark, table, visible
 
 __all__ = ["plot", "stats"]
 
-_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 _Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The corpus or ranking set.")]
 _Words = Annotated[
     str,
@@ -27,7 +27,7 @@ _MOST_ROWS = 12
 _MOST_LABELS = 5
 
 
-def stats(directory: _Directory, words: _Words = "auto", json_: _Json = False) -> None:
+def stats(directory: _Directory, words: _Words = "auto", json_: Json = False) -> None:
     """Count what a corpus or ranking set holds. Words, turns, domains, splits, labels and how far annotators agree."""
     from tertulia.corpus.statistics.describe import collection_statistics, records_of
 
@@ -62,7 +62,7 @@ def plot(
     ] = None,
     words: _Words = "auto",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is at the output path.")] = False,
-    json_: _Json = False,
+    json_: Json = False,
 ) -> None:
     """Draw one figure of a corpus or ranking set. An HTML page needs nothing from outside; --json prints the data."""
     from tertulia.corpus.statistics.describe import collection_statistics, records_of
