@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -233,6 +234,50 @@ def test_an_error_of_follow_leaves_what_was_done(web: Web, output: Path) -> None
     assert progress_of(output)[1] == 3
     with crawl(urls, output, CrawlOptions(**QUICK)) as found:
         assert {p.outcome for p in found} == {"ok"}
+
+
+# -- the network
+
+
+def test_an_outage_ends_the_crawl_and_costs_no_address(web: Web, run: Crawler, output: Path) -> None:
+    """A network that goes away is no reason to write every host off."""
+    down = []
+
+    async def lookup(host: str) -> list[str]:
+        if down and down[0]:
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        return ["127.0.0.1"]
+
+    async def last(request) -> None:
+        down.append(True)
+        await serve(page("Page number 3."))(request)
+
+    web.put("/", serve(page("Page number 0.")), serve(page("Page number 1.")), last, serve(page("Page number 4.")))
+    urls = [f"http://h{number}.example:{web.port}/" for number in range(40)]
+    with pytest.raises(InputError, match="connected to the network"):
+        run(*urls, lookup=lookup, tries=1, concurrency=1)
+    assert progress_of(output) == (3, 40)
+    down[:] = [False]
+    found = run(*urls, lookup=lookup)
+    assert [found[url].outcome for url in urls] == ["ok"] * 40
+    assert web.asked("/") == 40
+
+
+def test_a_list_of_dead_hosts_alone_is_taken_for_an_outage_and_among_others_it_is_not(web: Web, run: Crawler) -> None:
+    async def lookup(host: str) -> list[str]:
+        if host.startswith("gone"):
+            raise socket.gaierror(socket.EAI_NONAME, "no such name")
+        return ["127.0.0.1"]
+
+    dead = [f"http://gone{number}.example/" for number in range(60)]
+    with pytest.raises(InputError, match="connected to the network"):
+        run(*dead[:5], lookup=lookup, tries=1)
+    assert {result.outcome for result in run(*dead[:4], lookup=lookup, tries=1, fresh=True).values()} == {"dns"}
+    web.put("/", serve(page("Alive.")))
+    alive = f"http://a.example:{web.port}/"
+    found = run(alive, *dead, lookup=lookup, tries=1, concurrency=1, overwrite=True)
+    assert [result.outcome for result in found.values()].count("dns") == 60
+    assert found[alive].outcome == "ok"
 
 
 # -- limits

@@ -135,7 +135,7 @@ def crawl(
                 options,
                 overwrite=overwrite,
                 fresh=fresh,
-                command=["stackexchange", "crawl"],
+                command=["tertulia", "stackexchange", "crawl", file.name],
                 source=digest_of_path(file),
                 progress=advance,
             )

@@ -11,6 +11,7 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tertulia.crawl.networks import forbidden, is_literal
@@ -20,7 +21,7 @@ from tertulia.errors import MissingExtraError
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["ForbiddenAddressError", "LookupFailedError", "check_host", "session"]
+__all__ = ["ForbiddenAddressError", "LookupFailedError", "Network", "check_host", "network"]
 
 _HEADERS_BYTES = 32_768
 
@@ -87,14 +88,29 @@ class _Resolver:
             if family in (0, own)
         ]
 
+    async def knows(self, host: str) -> bool:
+        """Whether a host's name has an address just now."""
+        try:
+            return bool(await self._lookup(host))
+        except (OSError, UnicodeError):
+            return False
+
     async def close(self) -> None:
         """Let the threads go."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A session for requests, and whether a host's name has an address just now."""
+
+    session: aiohttp.ClientSession
+    knows: Callable[[str], Awaitable[bool]]
+
+
 @contextlib.asynccontextmanager
-async def session(options: CrawlOptions) -> AsyncIterator[aiohttp.ClientSession]:
+async def network(options: CrawlOptions) -> AsyncIterator[Network]:
     """A session with its own guarded connections, while the block lasts.
 
     It keeps no cookies, follows no redirects by itself, takes neither proxy nor password from the environment, and checks
@@ -141,6 +157,6 @@ async def session(options: CrawlOptions) -> AsyncIterator[aiohttp.ClientSession]
             max_field_size=_HEADERS_BYTES,
             max_line_size=_HEADERS_BYTES,
         ) as opened:
-            yield opened
+            yield Network(opened, resolver.knows)
     finally:
         await resolver.close()

@@ -17,11 +17,12 @@ from urllib.parse import urljoin
 from tertulia.artefact import Manifest, create
 from tertulia.crawl.addresses import AddressError, address_of
 from tertulia.crawl.archive import Archive
-from tertulia.crawl.connecting import session
+from tertulia.crawl.connecting import network
 from tertulia.crawl.extracting import ExtractionError, Extractor
 from tertulia.crawl.fetching import Fetched, Fetcher
 from tertulia.crawl.hosts import Hosts
 from tertulia.crawl.options import CrawlOptions
+from tertulia.crawl.outage import OfflineError, Outage
 from tertulia.crawl.page import Page
 from tertulia.crawl.pages import KIND, Crawl
 from tertulia.crawl.requesting import RefusedError, TryAgainError
@@ -197,6 +198,7 @@ class _Crawler:
         self._hosts = Hosts(options.delay_s, options.max_delay_s)
         self._ready: list[tuple[float, int, str]] = []
         self._queued: set[str] = set()
+        self._outage: Outage
         self._number = 0
         counts = state.counts()
         self._total = sum(counts.values())
@@ -208,9 +210,18 @@ class _Crawler:
         archive = Archive(self._state.folder, self._state.archives(), self._options.warc_bytes, self._options.agent)
         extractor = Extractor()
         try:
-            async with session(self._options) as opened, asyncio.timeout(self._options.total_time_s):
-                fetcher = Fetcher(opened, self._options, self._hosts)
+            async with network(self._options) as opened, asyncio.timeout(self._options.total_time_s):
+                self._outage = Outage(opened.knows)
+                fetcher = Fetcher(opened.session, self._options, self._hosts)
                 await self._dispatch(lambda host: self._step(host, fetcher, archive, extractor))
+        except OfflineError:
+            # Those that were taken for dead are asked for again as well.
+            self._state.reset("dns")
+            raise InputError(
+                "no host can be found any more; is this machine connected to the network?",
+                where=self._state.folder,
+                hint="the same command goes on from where it is",
+            ) from None
         except TimeoutError:
             seconds = self._options.total_time_s or 0
             self._give_up(f"the time for the crawl ({seconds:g} s) was over")
@@ -276,11 +287,15 @@ class _Crawler:
             return
         try:
             fetched = await fetcher.fetch(waiting.url)
-        except TryAgainError as failure:
-            self._later(name, waiting, failure)
         except RefusedError as failure:
-            self._refused(name, waiting, failure)
+            if failure.status is not None or failure.outcome == "robots" or (failure.host or name) != name:
+                self._outage.met(name)
+            if isinstance(failure, TryAgainError) and waiting.tries + 1 < self._options.tries:
+                self._later(name, waiting, failure)
+            else:
+                await self._refused(name, waiting, failure)
         else:
+            self._outage.met(name)
             self._hosts.get(name).failures = 0
             await self._keep(waiting, fetched, archive, extractor)
         if self._state.next_of(name) is None:
@@ -289,10 +304,7 @@ class _Crawler:
             self._push(name, self._hosts.get(name).next_time)
 
     def _later(self, name: str, waiting: Waiting, failure: TryAgainError) -> None:
-        """Have a page asked for again after a while, unless it has been often enough."""
-        if waiting.tries + 1 >= self._options.tries:
-            self._refused(name, waiting, failure)
-            return
+        """Have a page asked for again after a while."""
         self._begun -= 1
         self._state.tried(waiting)
         back_off = self._options.back_off_s * 2**waiting.tries
@@ -300,7 +312,7 @@ class _Crawler:
         for host in {name, failure.host or name}:
             self._hosts.get(host).wait(wait)
 
-    def _refused(self, name: str, waiting: Waiting, failure: RefusedError) -> None:
+    async def _refused(self, name: str, waiting: Waiting, failure: RefusedError) -> None:
         """Write down why a page is not to be had; a host that fails on and on is given up."""
         result = Result(
             waiting.url, failure.status, failure.outcome, content_type=failure.content_type, reason=failure.reason
@@ -313,6 +325,8 @@ class _Crawler:
         # A name without an address has none for the next page either.
         if host.failures >= _MOST_FAILURES or failure.outcome == "dns":
             self._advance(self._state.give_up(failed, failure.outcome, f"not asked for: {failure.reason}"))
+        if failure.outcome == "dns":
+            await self._outage.lost(failed, last=not self._ready)
 
     async def _keep(self, waiting: Waiting, fetched: Fetched, archive: Archive, extractor: Extractor) -> None:
         """Archive a page, take its text out, and write it down."""

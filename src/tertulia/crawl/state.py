@@ -200,6 +200,10 @@ class State:
             "update page set outcome = ?, reason = ? where host = ? and outcome is null", (outcome, reason, host)
         ).rowcount
 
+    def reset(self, outcome: Outcome) -> None:
+        """Have every address with this outcome wait again."""
+        self._database.execute("update page set outcome = null, reason = null, tries = 0 where outcome = ?", (outcome,))
+
     def give_up_all(self, outcome: Outcome, reason: str) -> int:
         """Every address that is still waiting gets this outcome; gives how many."""
         return self._database.execute(
