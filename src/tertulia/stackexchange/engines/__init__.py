@@ -69,7 +69,7 @@ def open_engine(name: str, *, work: Path, workers: int, master: str | None = Non
     workers:
         The threads of DuckDB, and of Spark in this process.
     master:
-        The master of a Spark cluster (``spark://host:7077``, ``local[4]``); for Spark only.
+        The master of a Spark cluster (``spark://host:7077``); for Spark only, which without one works in this machine.
     memory:
         The bytes that the engine may take in this process: for DuckDB about 1 GB unless told otherwise.
 
@@ -85,7 +85,7 @@ def open_engine(name: str, *, work: Path, workers: int, master: str | None = Non
     if name == "spark":
         from tertulia.stackexchange.engines.spark import SparkEngine
 
-        return SparkEngine(work, master=master or f"local[{workers}]", memory=memory)
+        return SparkEngine(work, master=master, workers=workers, memory=memory)
     if master is not None:
         raise ConfigurationError("a master is named, and the engine is duckdb, which has none", hint="--engine spark")
     from tertulia.stackexchange.engines.duckdb import DuckEngine

@@ -47,7 +47,8 @@ class SparkEngine:
     work:
         A folder for Spark's log and, on this machine, for what does not fit in memory.
     master:
-        ``spark://host:port`` (several hosts apart by commas), ``local[n]``, or any other master that Spark knows.
+        ``spark://host:port`` (several hosts apart by commas), ``local[n]``, or any other master that Spark knows; without one
+        ``local[workers]``. Where this process has a Spark session already, it is used and left running.
     memory:
         The bytes of the driver's heap. What executors take is set where Spark is set up (``SPARK_CONF_DIR``).
     patience:
@@ -62,20 +63,24 @@ class SparkEngine:
         self,
         work: Path,
         *,
-        master: str,
+        master: str | None = None,
+        workers: int = 1,
         memory: int | None = None,
         patience: float = 60.0,
         settings: Mapping[str, str] | None = None,
     ) -> None:
         self._work = work
-        self._master = master
+        self._asked = master
+        self._master = master or f"local[{max(1, workers)}]"
         self._memory = memory or _MEMORY
         self._patience = patience
         self._more = dict(settings or {})
         self._numbers = itertools.count()
         self._log = work / "spark.log"
         self._session: Any = None
+        # The Java that was started here, to be ended here.
         self._gateway: Any = None
+        self._borrowed = False
         # All that waits for Java waits in a thread of its own, so that Ctrl-C and the watch over the workers are free.
         self._thread: ThreadPoolExecutor | None = None
 
@@ -161,6 +166,7 @@ class SparkEngine:
         from pyspark.java_gateway import launch_gateway
 
         if SparkContext._gateway is not None:
+            # Somebody has started Java in this process already.
             return
         conf = SparkConf(loadDefaults=False)
         for name, value in self._settings().items():
@@ -169,7 +175,7 @@ class SparkEngine:
             with self._log.open("wb") as log, _without_submit_arguments():
                 self._gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
         except PySparkException:
-            raise StoreError(f"Java did not start: {self._last_words()}", where=self._log) from None
+            raise StoreError(f"Java did not start: {self._last_lines()}", where=self._work) from None
 
     def _settings(self) -> dict[str, str]:
         settings = {
@@ -191,20 +197,29 @@ class SparkEngine:
         from pyspark import SparkConf, SparkContext
         from pyspark.sql import SparkSession
 
-        if self._gateway is None:
-            # Somebody's own session: it is used as it is, and left running.
-            self._session = SparkSession.builder.master(self._master).getOrCreate()
+        active = SparkContext._active_spark_context
+        self._borrowed = active is not None
+        if active is not None:
+            if self._asked is not None and active.master != self._asked:
+                raise ConfigurationError(
+                    f"this process has a Spark session with the master {active.master}; {self._asked} was asked for",
+                    hint="stop that session, or name no master to use it",
+                )
+            self._master = active.master
+            self._session = SparkSession.builder.getOrCreate()
             return
-        context = SparkContext(conf=SparkConf(_jvm=self._gateway.jvm), gateway=self._gateway)
-        self._session = SparkSession(context)
+        conf = SparkConf(_jvm=SparkContext._gateway.jvm if self._gateway is None else self._gateway.jvm)
+        for name, value in self._settings().items():
+            conf.set(name, value)
+        self._session = SparkSession(SparkContext(conf=conf, gateway=self._gateway))
 
     def _stop(self) -> None:
-        if self._gateway is not None:
+        if self._session is not None and self._thread is not None and not self._borrowed:
             with contextlib.suppress(Exception):
-                if self._session is not None and self._thread is not None:
-                    self._thread.submit(self._session.stop).result(_STOPS)
-            self._end_java()
+                self._thread.submit(self._session.stop).result(_STOPS)
         self._session = None
+        if self._gateway is not None:
+            self._end_java()
         if self._thread is not None:
             self._thread.shutdown(wait=False, cancel_futures=True)
             self._thread = None
@@ -289,12 +304,19 @@ class SparkEngine:
 
     def _last_words(self) -> str:
         """The last line of Spark's log that tells of an error."""
-        try:
-            lines = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
-            return "it says nothing"
+        lines = self._lines()
         telling = [line for line in lines if re.search(r"ERROR|Error|Exception", line) and not line.startswith("\tat")]
         return (telling or lines or ["it says nothing"])[-1].strip()[:300]
+
+    def _last_lines(self) -> str:
+        """The end of Spark's log."""
+        return " / ".join(line.strip() for line in self._lines()[-3:])[-300:] or "it says nothing"
+
+    def _lines(self) -> list[str]:
+        try:
+            return self._log.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return []
 
 
 def _expect_packages() -> None:
