@@ -1,12 +1,8 @@
-"""Downloading one file from servers that break off, lie, redirect, forget and change their minds."""
+"""Downloading one file from servers that break off, lie, forget and change their minds."""
 
 import hashlib
-import random
 import shutil
-import ssl
-import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,76 +12,10 @@ from hypothesis import strategies as st
 
 from tertulia import __version__
 from tertulia.errors import ArtefactError, InputError
-from tertulia.formats.fetching import download
-from tertulia.formats.fetching.catalogue import RemoteFile
-from tertulia.formats.fetching.download import Downloader, DownloadOptions, Received, digests_of, next_address
+from tertulia.formats.fetching.download import Received, digests_of
 
-from .web_server import Site, answer, chunked, hang_up, nonsense, serve, serving, silence
-
-BODY = random.Random(7).randbytes(250_000)
-OTHER = random.Random(8).randbytes(250_000)
-SHA = hashlib.sha256(BODY).hexdigest()
-KNOWN = {"sha256": SHA}
-MONDAY, TUESDAY = "Mon, 02 Mar 2020 10:00:00 GMT", "Tue, 03 Mar 2020 10:00:00 GMT"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Site]:
-    with serving() as site:
-        yield site
-
-
-@pytest.fixture
-def site(server: Site) -> Site:
-    server.plan.clear()
-    server.requests.clear()
-    return server
-
-
-class Fetcher:
-    """Downloads to one target, and notes what was said, waited and advanced."""
-
-    def __init__(self, folder: Path) -> None:
-        self.target = folder / "corpus.bin"
-        self.part = folder / "corpus.bin.part"
-        self.about = folder / "corpus.bin.part.json"
-        self.said: list[str] = []
-        self.waited: list[float] = []
-        self.advanced: list[tuple[int, int | None]] = []
-
-    def __call__(
-        self, *urls: str, size: int | None = None, digests: dict[str, str] | None = None, **options: Any
-    ) -> Received:
-        options = {"timeout_s": 5.0, "say": self.said.append, "sleep": self.waited.append, **options}
-        with Downloader(DownloadOptions(**options)) as downloader:
-            return downloader.download(
-                RemoteFile("corpus.bin", urls, size, digests or {}),
-                self.target,
-                lambda step, total: self.advanced.append((step, total)),
-            )
-
-    def has(self, body: bytes) -> bool:
-        """Whether the target holds this and nothing is left beside it, with progress to match."""
-        assert sum(step for step, _ in self.advanced) == len(body)
-        return self.target.read_bytes() == body and not self.part.exists() and not self.about.exists()
-
-    def leave(self, body: bytes, url: str, etag: str | None = None) -> None:
-        """A part as a killed process leaves it."""
-        self.part.write_bytes(body)
-        self.about.write_text(f'{{"url": "{url}", "etag": {"null" if etag is None else repr(etag)[1:-1]}}}')
-
-
-@pytest.fixture
-def fetch(tmp_path: Path) -> Fetcher:
-    return Fetcher(tmp_path)
-
-
-def refused(fetch: Fetcher, *urls: str, **options: Any) -> str:
-    with pytest.raises(InputError) as failure:
-        fetch(*urls, **options)
-    assert not fetch.target.exists()
-    return failure.value.one_line()
-
+from .downloads import BODY, KNOWN, MONDAY, OTHER, SHA, Fetcher, refused
+from .web_server import Site, answer, chunked, hang_up, nonsense, serve, silence
 
 # -- what works -------------------------------------------------------------------------------------------------------
 
@@ -491,124 +421,3 @@ def test_a_target_that_cannot_be_written(site: Site, fetch: Fetcher) -> None:
     fetch.target = fetch.target.parent / "nowhere" / "corpus.bin"
     with pytest.raises(ArtefactError, match="cannot be written: No such file or directory"):
         fetch(url)
-
-
-# -- redirects --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
-def test_redirects_are_followed(site: Site, fetch: Fetcher, code: int) -> None:
-    site.put("/there", serve(BODY, cut=100_000), serve(BODY))
-    url = site.put("/c", answer(code, Location="/next"))
-    site.put("/next", answer(code, Location=f"{site.address}/there"))
-    assert fetch(url).url == url
-    assert fetch.has(BODY)
-    assert [path for path, _ in site.requests] == ["/c", "/next", "/there"] * 2
-    assert site.requests[-1][1]["range"] == "bytes=100000-"
-
-
-def test_redirects_in_a_circle_end(site: Site, fetch: Fetcher) -> None:
-    url = site.put("/c", answer(302, Location="/d"))
-    site.put("/d", answer(302, Location="/c"))
-    assert "redirects more than 10 times" in refused(fetch, url)
-    assert len(site.requests) == 11
-
-
-@pytest.mark.parametrize(
-    "location",
-    ["file:///etc/hostname", "ftp://x/c", "data:text/plain,hello", "http://:80/c", "http://[x/c", "javascript:x"],
-)
-def test_redirects_to_what_is_no_web_address_are_not_followed(site: Site, fetch: Fetcher, location: str) -> None:
-    assert "redirects to" in refused(fetch, site.put("/c", answer(302, Location=location)))
-
-
-def test_a_redirect_without_a_place(site: Site, fetch: Fetcher) -> None:
-    assert "302 Found" in refused(fetch, site.put("/c", answer(302)))
-
-
-def test_redirects_stay_encrypted() -> None:
-    assert next_address("https://a.example/x/y", "../z?q=1") == "https://a.example/z?q=1"
-    assert next_address("http://a.example/", "https://b.example/z") == "https://b.example/z"
-    assert next_address("https://a.example/", "//b.example/z") == "https://b.example/z"
-    with pytest.raises(InputError, match="from https to plain http"):
-        next_address("https://a.example/", "http://a.example/z")
-
-
-# -- encryption -------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A key and the certificate that this machine gives itself."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed")
-    path = tmp_path_factory.mktemp("tls") / "both.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
-    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(path), "-out", str(path.with_name("cert.pem"))]
-    subprocess.run(command, check=True, capture_output=True)
-    with path.open("ab") as file:
-        file.write(path.with_name("cert.pem").read_bytes())
-    return path
-
-
-@pytest.fixture
-def secure(certificate: Path) -> Iterator[Site]:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    with serving(context) as site:
-        yield site
-
-
-def test_a_server_that_cannot_prove_who_it_is(secure: Site, fetch: Fetcher) -> None:
-    message = refused(fetch, secure.put("/c", serve(BODY)))
-    assert "cannot prove who it is" in message
-    assert secure.requests == []
-    assert fetch.said == [], "trying again would not help"
-
-
-def test_what_began_encrypted_stays_so(
-    secure: Site, site: Site, fetch: Fetcher, certificate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trusting = ssl.create_default_context(cafile=str(certificate.with_name("cert.pem")))
-    monkeypatch.setattr(download, "_trusted", lambda: trusting)
-    plain = site.put("/c", serve(BODY))
-    assert "redirects from https to plain http" in refused(fetch, secure.put("/c", answer(302, Location=plain)))
-    assert site.requests == []
-    fetch(site.put("/d", answer(302, Location=secure.put("/d", serve(BODY)))))
-    assert fetch.has(BODY)
-
-
-# -- several addresses ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("first", [answer(404), answer(500), hang_up, serve(OTHER), answer(302, Location="file:///x")])
-def test_where_one_address_fails_the_next_is_tried(site: Site, fetch: Fetcher, first: Any) -> None:
-    urls = [site.put("/a", first), site.put("/b", serve(BODY))]
-    assert fetch(*urls, digests=KNOWN).url == urls[1]
-    assert fetch.has(BODY)
-
-
-def test_the_next_address_goes_on_where_the_first_broke_off(site: Site, fetch: Fetcher) -> None:
-    urls = [site.put("/a", serve(BODY, cut=100_000), answer(404)), site.put("/b", serve(BODY, etag='"b"'))]
-    fetch(*urls, digests=KNOWN)
-    assert fetch.has(BODY)
-    assert site.requests[-1][1]["range"] == "bytes=100000-"
-
-
-def test_every_failure_of_every_address_is_told(site: Site, fetch: Fetcher) -> None:
-    message = refused(fetch, site.put("/a", answer(404)), site.put("/b", serve(OTHER)), digests=KNOWN)
-    assert "corpus.bin could not be had from any of its 2 addresses" in message
-    assert f"{site.address}/a: the server answers 404" in message
-    assert f"{site.address}/b: sent a file with the sha256" in message
-
-
-# -- small things -----------------------------------------------------------------------------------------------------
-
-
-def test_a_small_file_in_memory(site: Site) -> None:
-    with Downloader(DownloadOptions(sleep=lambda _seconds: None)) as downloader:
-        assert downloader.small(site.put("/l", answer(503), serve(b"list")), 10) == b"list"
-        with pytest.raises(InputError, match="has more than 10 bytes"):
-            downloader.small(site.put("/l", serve(b"list" * 4)), 10)
-        with pytest.raises(InputError, match="404"):
-            downloader.small(site.put("/l", answer(404)), 10)
