@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
-from tertulia.artefact import Manifest, create
+from tertulia.artefact import Manifest, create, read_manifest, sha256_of
 from tertulia.crawl.addresses import AddressError, address_of
 from tertulia.crawl.archive import Archive
 from tertulia.crawl.connecting import network
 from tertulia.crawl.extracting import ExtractionError, Extractor
 from tertulia.crawl.fetching import Fetched, Fetcher
 from tertulia.crawl.hosts import Hosts
+from tertulia.crawl.main_text import check_installed
 from tertulia.crawl.options import CrawlOptions
 from tertulia.crawl.outage import OfflineError, Outage
 from tertulia.crawl.page import Page
@@ -28,7 +29,7 @@ from tertulia.crawl.pages import KIND, Crawl
 from tertulia.crawl.requesting import RefusedError, TryAgainError
 from tertulia.crawl.state import Result, State, Waiting
 from tertulia.crawl.table import TABLE, write_table
-from tertulia.errors import InputError, StoreError
+from tertulia.errors import ArtefactError, InputError, StoreError
 
 __all__ = ["Follow", "crawl", "progress_of", "state_folder"]
 
@@ -75,14 +76,16 @@ def crawl(
     )
     folder = state_folder(output)
     with create(output, manifest, overwrite=overwrite) as draft, _store_errors(folder):
-        if fresh and folder.exists():
-            with State(folder):
-                shutil.rmtree(folder)
+        if options.text:
+            check_installed()
+        if fresh or _is_done(folder, Path(output)):
+            _forget(folder)
         with State(folder) as state:
             _load(state, urls)
             state.mend_archives()
             asyncio.run(_Crawler(state, options, follow, progress).run())
             write_table(draft.directory / TABLE, state.results())
+            state.made(sha256_of(draft.directory / TABLE))
             for name in state.archives():
                 _link(folder / name, draft.directory / name)
             outcomes = {
@@ -100,6 +103,25 @@ def state_folder(output: str | Path) -> Path:
     if target.is_symlink() and target.exists():
         target = target.resolve()
     return target.with_name(f".{target.name}.crawl")
+
+
+def _is_done(folder: Path, output: Path) -> bool:
+    """Whether the state is of the crawl that stands at ``output`` already: it was killed before it could clear away."""
+    if not folder.is_dir():
+        return False
+    with contextlib.suppress(ArtefactError, InputError, StoreError):
+        made = read_manifest(output).files.get(TABLE)
+        with State(folder) as state:
+            return made is not None and state.table == made.sha256
+    return False
+
+
+def _forget(folder: Path) -> None:
+    """Remove the state of an interrupted crawl, unless another crawl is at it."""
+    if folder.is_dir():
+        with contextlib.suppress(StoreError), State(folder):
+            pass
+        shutil.rmtree(folder)
 
 
 def progress_of(output: str | Path) -> tuple[int, int]:
@@ -237,7 +259,10 @@ class _Crawler:
     async def _dispatch(self, step: Callable[[str], Any]) -> None:
         """Run a step for each host whose time has come, so many at a time as may be, until no host is left."""
         loop = asyncio.get_running_loop()
-        for host in self._state.hosts():
+        # Hosts of one site, which stand side by side by name, are often one machine: they are not asked side by side.
+        for host in sorted(
+            self._state.hosts(), key=lambda name: hashlib.blake2b(name.encode(), digest_size=8).digest()
+        ):
             self._push(host, 0.0)
         active: set[asyncio.Task[None]] = set()
         try:

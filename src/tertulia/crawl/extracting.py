@@ -64,12 +64,22 @@ class Extractor:
                 found = await self._ask(process, body, charset)
             again = process
             return found
-        except (TimeoutError, OSError, asyncio.IncompleteReadError, ValueError):
-            raise ExtractionError(f"its main text could not be taken out within {self._limit_s} s") from None
+        except TimeoutError:
+            raise ExtractionError(self._too_long()) from None
+        except (OSError, asyncio.IncompleteReadError, ValueError):
+            code = None
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(2):
+                    code = None if process is None else await process.wait()
+            late = code is not None and code == -getattr(signal, "SIGALRM", 0)
+            raise ExtractionError(self._too_long() if late else "its main text could not be taken out") from None
         finally:
             if again is None and process is not None:
                 await self._end(process)
             self._free.put_nowait(again)
+
+    def _too_long(self) -> str:
+        return f"its main text takes more than {self._limit_s} s to take out"
 
     async def close(self) -> None:
         """End the processes."""

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 from tertulia.crawl.encoding import decode_html
 from tertulia.errors import MissingExtraError
 
-__all__ = ["main_text"]
+__all__ = ["check_installed", "main_text"]
 
 _LONGEST_TITLE = 1000
 # Resiliparse takes a list (ul) so near to the body for a menu, whatever it holds.
 _MENU_DEPTH = 4
+
+
+def check_installed() -> None:
+    """See that the library is there that takes texts out of pages.
+
+    Raises
+    ------
+    MissingExtraError
+        It is not installed.
+    """
+    if importlib.util.find_spec("resiliparse") is None:
+        raise MissingExtraError("taking the main text out of pages", package="resiliparse", extra="full")
 
 
 def main_text(body: bytes, charset: str | None = None) -> tuple[str | None, str, str]:
@@ -25,11 +38,10 @@ def main_text(body: bytes, charset: str | None = None) -> tuple[str | None, str,
     MissingExtraError
         The library that does it is not installed.
     """
-    try:
-        from resiliparse.extract.html2text import extract_plain_text
-        from resiliparse.parse.html import HTMLTree
-    except ImportError:
-        raise MissingExtraError("taking the main text out of pages", package="resiliparse", extra="full") from None
+    check_installed()
+    from resiliparse.extract.html2text import extract_plain_text
+    from resiliparse.parse.html import HTMLTree
+
     html, encoding = decode_html(body, charset)
     tree = HTMLTree.parse(html.replace("\0", ""))
     _keep_lists(tree)

@@ -80,22 +80,35 @@ class State:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._lock: int | None = None
+        self._open: sqlite3.Connection | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = _locked(folder)
-            self._database = sqlite3.connect(folder / _DATABASE, isolation_level=None)
+            self._open = sqlite3.connect(folder / _DATABASE, isolation_level=None)
             self._database.execute("pragma journal_mode = wal")
             # Safe against a kill; a power cut may lose the last pages, never the order of what is there.
             self._database.execute("pragma synchronous = normal")
             self._database.executescript(_TABLES)
+            if self._meta("version") not in (None, _VERSION):
+                hint = "--fresh begins anew"
+                raise StoreError("is of a crawl of another version of Tertulia", where=folder, hint=hint)
+            self._put("version", _VERSION)
         except (OSError, sqlite3.Error) as error:
+            self.close()
             said = error.strerror if isinstance(error, OSError) else error
-            raise StoreError(f"the state of the crawl cannot be opened: {said}", where=folder) from None
-        if self._meta("version") not in (None, _VERSION):
             raise StoreError(
-                "is of a crawl of another version of Tertulia", where=folder, hint="remove it to begin anew"
-            )
-        self._put("version", _VERSION)
+                f"the state of the crawl cannot be opened: {said}", where=folder, hint="--fresh begins anew"
+            ) from None
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def _database(self) -> sqlite3.Connection:
+        if self._open is None:
+            raise StoreError("is closed", where=self.folder)
+        return self._open
 
     def __enter__(self) -> State:
         return self
@@ -105,7 +118,9 @@ class State:
 
     def close(self) -> None:
         """Close the database and let another crawl have the folder."""
-        self._database.close()
+        if self._open is not None:
+            self._open.close()
+            self._open = None
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -130,6 +145,15 @@ class State:
                 self._add(batch)
                 batch = []
         self._add(batch)
+
+    @property
+    def table(self) -> str | None:
+        """The digest of the table that was made of this state, where one was."""
+        return self._meta("table")
+
+    def made(self, digest: str) -> None:
+        """Note the digest of the table that was made of this state."""
+        self._put("table", digest)
 
     def loaded(self, digest: str) -> None:
         """Note that a list of this digest was loaded whole."""
