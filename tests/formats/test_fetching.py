@@ -20,22 +20,9 @@ from tertulia.formats.fetching.download import DownloadOptions
 from tertulia.formats.fetching.fetch import Fetched, FetchOptions, fetch
 
 from .test_catalogue import listing
-from .web_server import Site, answer, serve, serving
+from .web_server import Site, answer, serve
 
 ONE, TWO = b"Seen anything good?\n" * 500, b"A film about a whale.\n" * 700
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Site]:
-    with serving() as site:
-        yield site
-
-
-@pytest.fixture
-def site(server: Site) -> Site:
-    server.plan.clear()
-    server.requests.clear()
-    return server
 
 
 def sha(content: bytes) -> str:
