@@ -299,7 +299,7 @@ def test_processes_end_with_the_build_that_started_them(tmp_path: Path) -> None:
         "from concurrent.futures import ProcessPoolExecutor\n"
         "from tertulia.stackexchange.finish.pool import _prepare\n"
         "if __name__ == '__main__':\n"
-        "    pool = ProcessPoolExecutor(1, multiprocessing.get_context('spawn'), _prepare, (None,))\n"
+        "    pool = ProcessPoolExecutor(1, multiprocessing.get_context('spawn'), _prepare, (None, None))\n"
         "    print(pool.submit(os.getpid).result(), flush=True)\n"
         "    time.sleep(60)\n"
     )

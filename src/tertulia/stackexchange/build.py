@@ -133,6 +133,7 @@ def build_corpus(
         except BaseException:
             parsed.close()
             raise
+        _note_missing_history(parsed, options)
         funnel = funnel_of(narrowed, finished.positives, options.criteria)
         _describe(manifest, parsed, finished, funnel)
         describe_tables(draft.directory, RECORDS, manifest)
@@ -158,6 +159,14 @@ def _narrow(parsed: Parsed, work: Path, options: BuildOptions, workers: int, sta
             )
     finally:
         shutil.rmtree(engine_work, ignore_errors=True)
+
+
+def _note_missing_history(parsed: Parsed, options: BuildOptions) -> None:
+    if options.edited != "history" or "not-edited" not in options.criteria:
+        return
+    for site in parsed.sites:
+        if "history" not in site.tables:
+            parsed.report.note("sites judged by the last edit of a post, for want of its history", site.name)
 
 
 def _describe(manifest: Manifest, parsed: Parsed, finished: Finished, funnel: list[dict[str, Any]]) -> None:

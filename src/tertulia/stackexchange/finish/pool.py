@@ -9,6 +9,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing.synchronize import Event
 
 from tertulia.errors import StoreError
 from tertulia.stackexchange.finish.threads import Share
@@ -36,7 +38,9 @@ def finish_shares(shares: Sequence[Share], job: Job, workers: int) -> Iterator[t
             yield number, finish_share(number, share, job)
         return
     # Processes that are forked would inherit the threads' locks in whatever state they are.
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _prepare, (job,))
+    context = multiprocessing.get_context("spawn")
+    stop = context.Event()
+    pool = ProcessPoolExecutor(workers, context, _prepare, (job, stop))
     try:
         yield from _results(pool, shares, workers)
     except BrokenProcessPool:
@@ -45,6 +49,7 @@ def finish_shares(shares: Sequence[Share], job: Job, workers: int) -> Iterator[t
             hint="--workers 1 needs less; the parsed tables are kept",
         ) from None
     finally:
+        stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -52,10 +57,12 @@ def _results(pool: ProcessPoolExecutor, shares: Sequence[Share], workers: int) -
     coming = iter(enumerate(shares))
     running: dict[Future[Done], int] = {}
     while True:
-        for number, share in coming:
-            running[pool.submit(_finish, number, share)] = number
-            if len(running) >= workers * (1 + _AHEAD):
-                break
+        # Handing over work starts the processes.
+        with _interrupts_ignored():
+            for number, share in coming:
+                running[pool.submit(_finish, number, share)] = number
+                if len(running) >= workers * (1 + _AHEAD):
+                    break
         if not running:
             return
         finished, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -63,14 +70,27 @@ def _results(pool: ProcessPoolExecutor, shares: Sequence[Share], workers: int) -
             yield running.pop(future), future.result()
 
 
-_JOB: list[Job] = []
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Ctrl-C is for the first process: one that is started meanwhile ignores it from its first moment."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
-def _prepare(job: Job) -> None:
-    """In a new process: remember the job, leave Ctrl-C to the first process, and end when that is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+# In a process that finishes: what it has to know, and how it is told to stop.
+_JOB: list[tuple[Job, Event]] = []
+
+
+def _prepare(job: Job, stop: Event) -> None:
+    """In a new process: remember the job, and end when the first process is gone."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _JOB[:] = [job]
+    _JOB[:] = [(job, stop)]
 
 
 def _end_with_parent() -> None:
@@ -81,4 +101,5 @@ def _end_with_parent() -> None:
 
 
 def _finish(number: int, share: Share) -> Done:
-    return finish_share(number, share, _JOB[0])
+    job, stop = _JOB[0]
+    return finish_share(number, share, job, stop.is_set)

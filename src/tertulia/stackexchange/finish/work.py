@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,8 @@ from tertulia.stackexchange.options import BuildOptions
 __all__ = ["Done", "Job", "finish_share"]
 
 _OBJECTS_BETWEEN_COLLECTIONS = 200_000
+# So many candidates are finished between two looks at whether to go on.
+_LOOK_EVERY = 50
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class Done:
     pieces: list[Piece] = field(default_factory=list)
 
 
-def finish_share(number: int, share: Share, job: Job) -> Done:
-    """Finish the share of this number."""
+def finish_share(number: int, share: Share, job: Job, is_stopped: Callable[[], bool] = lambda: False) -> Done:
+    """Finish the share of this number; what there is of it when ``is_stopped`` says so is of no use to anybody."""
     done = Done(share.rows)
     options = job.options
     judges = POSITIVE_ENDING in options.criteria
@@ -57,7 +59,9 @@ def finish_share(number: int, share: Share, job: Job) -> Done:
     spool = Spool(job.boundaries)
     kept: list[tuple[int, int, int, int]] = []
     with _few_collections():
-        for candidate in read_candidates(share, job.sites):
+        for place, candidate in enumerate(read_candidates(share, job.sites)):
+            if place % _LOOK_EVERY == 0 and is_stopped():
+                return done
             if score is not None and candidate.seeker_last:
                 if score(last_word(candidate.seeker, candidate.comments)) < thresholds[candidate.site]:
                     continue
