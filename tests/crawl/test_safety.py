@@ -104,6 +104,22 @@ def test_a_name_that_stands_for_an_inner_address(elsewhere: Web, run: Crawler) -
     assert not elsewhere.requests
 
 
+def test_the_last_gate_holds_by_itself(elsewhere: Web, run: Crawler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were the look-up's check to fail, the socket would still not be made."""
+    elsewhere.put("/secret", serve(SECRET))
+
+    async def unchecked(self, host: str, port: int = 0, family: int = 0):
+        return [
+            {"hostname": host, "host": address, "port": port, "family": socket.AF_INET, "proto": 0, "flags": 0}
+            for address in (["127.0.0.2"] if host == "one.example" else ["127.0.0.2", "127.0.0.3"])
+        ]
+
+    monkeypatch.setattr("tertulia.crawl.connecting._Resolver.resolve", unchecked)
+    found = run(*(f"http://{host}.example:{elsewhere.port}/secret" for host in ("one", "two")), tries=1)
+    assert {result.outcome for result in found.values()} == {"connection"}
+    assert not elsewhere.requests
+
+
 def test_of_the_addresses_of_a_name_only_the_public_are_asked(web: Web, elsewhere: Web, run: Crawler) -> None:
     web.put("/a", serve(page("Ours.")))
     lookup, _ = lookup_of(mixed_example=[["127.0.0.2", "127.0.0.1"]])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -128,7 +129,10 @@ async def network(options: CrawlOptions) -> AsyncIterator[Network]:
 
     def guarded_socket(info: Any) -> socket.socket:
         family, kind, protocol, _, address = info
-        _check(str(address[0]), options)
+        reason = forbidden(str(address[0]), allow_loopback=options.allow_loopback)
+        if reason is not None:
+            # Nothing comes here that was not checked before; if it did, no connection would be made.
+            raise PermissionError(errno.EACCES, f"{address[0]} is {reason}")
         return socket.socket(family=family, type=kind, proto=protocol)
 
     resolver = _Resolver(options)
