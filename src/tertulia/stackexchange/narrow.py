@@ -161,13 +161,13 @@ def _expect_once(table: Table, name: str, engine: Engine, sites: Sequence[SiteTa
         return
     counted = ids.group_by("site", "id").aggregate(times=ids.count())
     twice = counted.filter(counted.times > 1)
-    found = engine.execute(twice.aggregate(ids=twice.count(), site=twice.site.min())).to_pylist()[0]
-    there = twice.filter(twice.site == found["site"])
-    first = engine.execute(there.aggregate(id=there.id.min())).to_pylist()[0]["id"]
-    where = sites[found["site"]].domain if found["site"] < len(sites) else None
+    site = engine.execute(twice.aggregate(site=twice.site.min())).to_pylist()[0]["site"]
+    there = twice.filter(twice.site == site)
+    found = engine.execute(there.aggregate(ids=there.count(), first=there.id.min())).to_pylist()[0]
+    where = sites[site].domain if site < len(sites) else None
     more = "" if found["ids"] == 1 else f", and {found['ids'] - 1:,} more ids stand in it more than once"
     raise InputError(
-        f"the dump has two {name} with the id {first}{more}; expected each id once",
+        f"the dump has two {name} with the id {found['first']}{more}; expected each id once",
         where=where,
         hint="a table may have been joined from two dumps; take one",
     )
