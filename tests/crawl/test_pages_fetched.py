@@ -1,11 +1,13 @@
 """Pages of servers that are slow, lie, loop, never end, break off, and send bombs: each has its outcome, and none takes long."""
 
+import sys
 import time
 import zlib
 
 import pytest
 
 from tertulia.crawl.pages import Crawl
+from tertulia.errors import MissingExtraError
 
 from .conftest import Crawler
 from .web import Web, endless, head, packed, page, raw, redirect, reset, serve, silence, status
@@ -250,3 +252,18 @@ def test_no_cookie_goes_anywhere(web: Web, run: Crawler) -> None:
     url = web.put("/a", status(302, Location="/b", Set_Cookie="who=me; Path=/"))
     run(url, web.put("/c", serve(page(WORDS))))
     assert all("cookie" not in request.headers for request in web.requests)
+
+
+@pytest.mark.parametrize("package", ["aiohttp", "warcio.warcwriter", "resiliparse"])
+def test_a_package_that_is_not_there_is_named_and_nothing_is_lost(
+    web: Web, run: Crawler, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = web.put("/a", serve(page(WORDS)))
+    with monkeypatch.context() as patch:
+        if package == "resiliparse":
+            patch.setattr("importlib.util.find_spec", lambda _name: None)
+        else:
+            patch.setitem(sys.modules, package, None)
+        with pytest.raises(MissingExtraError, match=package.partition(".")[0]):
+            run(url)
+    assert run(url)[url].outcome == "ok"
