@@ -23,6 +23,7 @@ FORMATS: Registry[Format] = Registry(
         "pages": "tertulia.formats.pages.format:PagesFormat",
         "ranking-tsv": "tertulia.formats.ranking_tsv:RankingTsvFormat",
         "rated-tsv": "tertulia.formats.rated_tsv.format:RatedTsvFormat",
+        "stackexchange": "tertulia.stackexchange.format:StackExchangeFormat",
         "usr": "tertulia.formats.usr:UsrFormat",
         "xiaomi": "tertulia.formats.xiaomi:XiaomiFormat",
         "log": "tertulia.log.format:LogFormat",
