@@ -135,10 +135,10 @@ def text_of(element: Any) -> str:
     # Not by recursion, for what nests deeper than Python's stack.
     node = element
     while True:
-        if node.is_text_node:
+        tag = node.tag
+        if tag == "-text":
             writer.add(node.text_content or "")
         else:
-            tag = node.tag
             if tag in _TELLING:
                 writer.begin(tag, node)
             child = None if tag in _SILENT and node.mem_id != root else node.child
