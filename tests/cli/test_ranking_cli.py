@@ -3,10 +3,14 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from tertulia.artefact import Manifest, create
 from tertulia.cli.main import main
 from tertulia.corpus.exchange import Report
+from tertulia.crawl.table import SCHEMA, TABLE
 from tertulia.formats.importing import import_corpus
 
 from ..ranking.corpora import corpus_of, dialogue, generated
@@ -67,6 +71,25 @@ def test_from_mantis_sheets_to_rows(data: Path, tmp_path: Path, capfd: pytest.Ca
     with table.open(encoding="utf-8", newline="") as rows:
         labels = [row[0] for row in rows if row[:2] in ("0\t", "1\t")]
     assert labels[:52] == ["1", *["0"] * 50, "1"]
+
+
+def test_pages_of_a_crawl(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    answers = {name: f"see http://pages.example/{name}#part for more" for name in "abcd"}
+    threads = [dialogue(f"d{name}", ["question", "malt", "really", answer]) for name, answer in answers.items()]
+    corpus_of(tmp_path / "corpus", threads)
+    rows = [dict.fromkeys(SCHEMA.names) for _ in "abc"]
+    for name, row in zip("abc", rows, strict=True):
+        row |= {"url": f"http://pages.example/{name}", "outcome": "ok", "text": f"page {name}" if name != "c" else None}
+    with create(tmp_path / "crawl", Manifest("crawl")) as draft:
+        pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), draft.directory / TABLE)
+    arguments = ["ranking", "build", tmp_path / "corpus", "-o", tmp_path / "set", "--target", "documents"]
+    said = printed(capfd, *arguments, "--documents", tmp_path / "crawl")
+    assert f"{tmp_path / 'set'}: 2 contexts, 4 candidates" in said
+    assert "2  contexts without a crawled page in the true response  (first: dc-3)" in said
+    shown = json.loads(printed(capfd, "corpus", "show", tmp_path / "set", "da-3", "--json"))
+    assert [(each["text"], each["relevance"]) for each in shown["candidates"]] == [("page a", 1.0), ("page b", 0.0)]
+    manifest = json.loads((tmp_path / "set" / "manifest.json").read_text(encoding="utf-8"))
+    assert [each["name"] for each in manifest["inputs"]] == ["corpus", "crawl"]
 
 
 def test_errors_are_one_line(corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
