@@ -2,11 +2,12 @@
 
 import random
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from tertulia.errors import ConfigurationError, InputError, TertuliaError
+from tertulia.errors import ConfigurationError, InputError, MissingExtraError, TertuliaError
 from tertulia.formats.pages.selectors import Selectors, Thread, Value, fits, read_selectors
 
 from .. import mutate
@@ -162,3 +163,9 @@ def test_damage_ends_in_selectors_or_one_error(tmp_path: Path) -> None:
             assert str(path) in problem
             assert "\n" not in problem
     assert mutate.MUTATIONS // 40 < good < mutate.MUTATIONS
+
+
+def test_without_selectolax_one_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "selectolax.lexbor", None)
+    with pytest.raises(MissingExtraError, match=r"reading web pages needs the package 'selectolax'.*tertulia\[full\]"):
+        made(tmp_path, SMALL)

@@ -225,6 +225,17 @@ def test_scores(tmp_path: Path, spelled: str, score: int | None) -> None:
     assert (score is None) == ("scores that are not one whole number" in report.noted)
 
 
+def test_an_id_of_nothing_is_none(tmp_path: Path) -> None:
+    selectors = rules(tmp_path, SELECTORS.replace("'/t/([0-9]+)'", "'/t/([0-9]*)(x)?'"))
+    files: dict[str, str | bytes] = {
+        "a.html": page(f"{SITE}/t/", post(1, "none", first=True)),
+        "b.html": page(f"{SITE}/t/4x", post(1, "q", first=True)),
+    }
+    [record], report = read(put(tmp_path / "saved", files), selectors)
+    assert record.context.id == "allotment-4-x"
+    assert report.skipped["thread pages whose address does not have the id"].first == "a.html"
+
+
 def test_selectors_of_another_site_find_nothing_and_say_so(tmp_path: Path) -> None:
     saved = put(tmp_path / "saved", {"a.html": page("https://elsewhere.example/t/1", post(1, "q", first=True))})
     with pytest.raises(

@@ -89,10 +89,10 @@ class PageReader:
         key = page.address
         if thread.id is not None:
             match = thread.id.search(page.address)
-            if match is None:
+            key = "-".join(group for group in match.groups() if group) if match else ""
+            if not key:
                 self._report.skip("thread pages whose address does not have the id", where)
                 return
-            key = "-".join(group for group in match.groups() if group)
         tree = parse(page.html)
         following = self._next(tree, page)
         for css in thread.remove:
