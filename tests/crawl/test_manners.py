@@ -113,7 +113,7 @@ def test_hosts_are_asked_at_the_same_time(web: Web, run: Crawler) -> None:
     async def slow(request):
         import asyncio
 
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(1.0)
         await PAGE(request)
 
     web.put("/a", slow)
@@ -122,7 +122,7 @@ def test_hosts_are_asked_at_the_same_time(web: Web, run: Crawler) -> None:
     found = run(*(f"http://h{number}.example:{web.port}/a" for number in range(8)), lookup=lookup)
     assert {result.outcome for result in found.values()} == {"ok"}
     assert 4 <= web.most_open <= 8
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     web.most_open = 0
     run(
         *(f"http://h{number}.example:{web.port}/a" for number in range(6)), lookup=lookup, concurrency=2, overwrite=True
@@ -140,7 +140,7 @@ def test_the_delay_that_a_robots_txt_asks_for(web: Web, run: Crawler) -> None:
     web.put("/robots.txt", robots("User-agent: *\nCrawl-delay: 86400\n"))
     began = time.monotonic()
     run(*urls, max_delay_s=0.1, overwrite=True)
-    assert 0.2 < time.monotonic() - began < 5
+    assert 0.2 < time.monotonic() - began < 20
 
 
 @pytest.mark.parametrize("code", [429, 503])
@@ -161,8 +161,9 @@ def test_waits_grow_where_a_busy_server_names_none(web: Web, run: Crawler) -> No
     assert all(wait >= least for wait, least in zip(waits, (0.09, 0.19, 0.39), strict=True)), waits
 
 
-@pytest.mark.parametrize("when", ["99999999", formatdate(time.time() + 86400, usegmt=True)])
+@pytest.mark.parametrize("when", ["99999999", "tomorrow"])
 def test_who_asks_to_wait_too_long_is_left_alone(web: Web, run: Crawler, when: str) -> None:
+    when = formatdate(time.time() + 86400, usegmt=True) if when == "tomorrow" else when
     url = web.put("/a", status(429, Retry_After=when))
     (found,) = run(url).values()
     assert found.outcome == "http-error"

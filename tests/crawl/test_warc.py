@@ -160,28 +160,29 @@ def test_a_full_file_is_followed_by_another_and_a_stopped_one_is_gone_on_with(tm
 # -- damage
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (b"", "is empty"),
-        (b"<html>", "expected a WARC file"),
-        (b"WARC/1.0\r\nContent-Length: x\r\n\r\n", "Content-Length"),
-        (b"WARC/1.0\r\n\r\n", "Content-Length"),
-        (b"WARC/1.0\r\nContent-Length: -5\r\n\r\n", "Content-Length"),
-        (b"WARC/1.0\r\nContent-Length: 5\r\n\r\nab", "ends 3 bytes before"),
-        (b"WARC/1.0\r\nContent-Length: 999999999999\r\nWARC-Type: response\r\nWARC-Target-URI: http://a\r\n\r\nab", "bytes before"),
-        (b"WARC/1.0\r\nX: " + b"y" * 100_000, "line of its head"),
-        (b"WARC/1.0\r\n" + b"X: y\r\n" * 100_000, "head has more than"),
-        (PLAIN[:-1000], "bytes before its end"),
-        (PLAIN + b"and something else\r\n", "expected WARC/1.0"),
-        (EACH[:-10], "the file ends within"),
-        (EACH + b"garbage", "unpack"),
-        (gzip.compress(b"nothing of the kind\n"), "expected WARC/1.0"),
-        (gzip.compress(b"W" * 50_000_000), "line of its head"),
-        (b"\x1f\x8b\x08garbage", "holds no whole"),
-    ],
-)  # fmt: skip
-def test_damaged_files_end_in_one_error(tmp_path: Path, data: bytes, said: str) -> None:
+DAMAGED = [
+    (b"", "is empty"),
+    (b"<html>", "expected a WARC file"),
+    (b"WARC/1.0\r\nContent-Length: x\r\n\r\n", "Content-Length"),
+    (b"WARC/1.0\r\n\r\n", "Content-Length"),
+    (b"WARC/1.0\r\nContent-Length: -5\r\n\r\n", "Content-Length"),
+    (b"WARC/1.0\r\nContent-Length: 5\r\n\r\nab", "ends 3 bytes before"),
+    (b"WARC/1.0\r\nContent-Length: 999999999999\r\nWARC-Type: response\r\nWARC-Target-URI: http://a\r\n\r\nab", "bytes before"),
+    (b"WARC/1.0\r\nX: " + b"y" * 100_000, "line of its head"),
+    (b"WARC/1.0\r\n" + b"X: y\r\n" * 100_000, "head has more than"),
+    (PLAIN[:-1000], "bytes before its end"),
+    (PLAIN + b"and something else\r\n", "expected WARC/1.0"),
+    (EACH[:-10], "the file ends within"),
+    (EACH + b"garbage", "unpack"),
+    (gzip.compress(b"nothing of the kind\n"), "expected WARC/1.0"),
+    (gzip.compress(b"W" * 50_000_000), "line of its head"),
+    (b"\x1f\x8b\x08garbage", "holds no whole"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(DAMAGED)))
+def test_damaged_files_end_in_one_error(tmp_path: Path, number: int) -> None:
+    data, said = DAMAGED[number]
     file = tmp_path / "a.warc"
     file.write_bytes(data)
     with pytest.raises(InputError, match=re.escape(said)) as failure:
