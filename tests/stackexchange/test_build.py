@@ -255,6 +255,14 @@ def test_a_cache_that_cannot_be_one(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_a_cache_inside_the_output(tmp_path: Path) -> None:
+    path = dump(tmp_path / "beer", talk(1))
+    for cache in ("out", "out/cache"):
+        with pytest.raises(ConfigurationError, match="inside the output"):
+            built(tmp_path, path, cache=tmp_path / cache)
+    assert not (tmp_path / "out").exists()
+
+
 PROGRAM = """
 import sys
 from pathlib import Path

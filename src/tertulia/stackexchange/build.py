@@ -107,6 +107,10 @@ def build_corpus(
     tables = (*_TABLES, "history") if options.edited == "history" else _TABLES
     _expect_domains(find_sites(dumps, options.sites, tables), options)
     cache = options.cache or default_cache()
+    if cache.resolve().is_relative_to(Path(output).resolve()):
+        raise ConfigurationError(
+            "lies inside the output, which is replaced as a whole", where=cache, hint="--cache names another folder"
+        )
     manifest = Manifest(KIND, options=options.shown(), licence=LICENCE)
     with create(output, manifest, overwrite=overwrite) as draft:
         parsed = parse_dumps(
