@@ -7,13 +7,12 @@ from typing import Annotated, Literal
 
 import typer
 
+from tertulia.cli.options import Json, Overwrite
 from tertulia.cli.output import number, print_json, progress, remark, table
 from tertulia.errors import InputError, UsageError
 
 __all__ = ["crawl", "links"]
 
-_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
-_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is at the output path.")]
 _UNITS = {"": 1, "B": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 # What each outcome means, in the order in which they are shown.
 _OUTCOMES = {
@@ -45,8 +44,8 @@ def links(
         Literal["agent", "user", "any"],
         typer.Option("--role", help="Whose utterances: the provider's are the agent's."),
     ] = "agent",
-    overwrite: _Overwrite = False,
-    json_: _Json = False,
+    overwrite: Overwrite = False,
+    json_: Json = False,
 ) -> None:
     """Write the web addresses of a corpus. Links and bare addresses of each utterance, with where they stand."""
     from tertulia.stackexchange.links import write_links
@@ -95,8 +94,8 @@ def crawl(
         list[int] | None, typer.Option("--port", metavar="N", help="Ports to ask; may be repeated. [default: 80, 443]")
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget a crawl that was interrupted.")] = False,
-    overwrite: _Overwrite = False,
-    json_: _Json = False,
+    overwrite: Overwrite = False,
+    json_: Json = False,
     allow_loopback: Annotated[
         bool, typer.Option("--allow-loopback", hidden=True, help="For tests: ask 127.0.0.1 and ::1 too, on any port.")
     ] = False,
