@@ -50,8 +50,13 @@ class Cluster:
         self._wait_for(f"worker-{number}", "Successfully registered with master")
 
     def stop(self) -> None:
-        for process in (*self.workers, self.master):
-            if process is not None:
+        processes = [process for process in (*self.workers, self.master) if process is not None]
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait(30)
 
@@ -74,6 +79,8 @@ class Cluster:
         )
         command.insert(1, f"-Dlog4j2.configurationFile={settings / 'log4j2.properties'}")
         core = next(self.home.glob("jars/spark-core_*.jar")).name
+        # What they leave when they are killed goes with the folder.
+        command.insert(1, f"-Djava.io.tmpdir={self.folder}")
         environment = os.environ | {
             "SPARK_HOME": str(self.home),
             "SPARK_LOCAL_IP": "127.0.0.1",
