@@ -185,7 +185,8 @@ def _describe(manifest: Manifest, parsed: Parsed, finished: Finished, funnel: li
 
 
 def _expect_packages(options: BuildOptions) -> None:
-    """Miss a package before the hours of reading, not after."""
+    """Miss a package, a Java or a master before the hours of reading, not after."""
+    open_engine(options.engine, work=Path(), workers=1, master=options.master).expect()
     html_text("")
     if POSITIVE_ENDING in options.criteria:
         compound_scorer()
