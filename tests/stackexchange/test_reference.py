@@ -18,7 +18,8 @@ from tertulia.stackexchange.options import BuildOptions
 from tests.stackexchange import dumps
 from tests.stackexchange import reference as plainly
 
-SITES = 9
+# Of all layouts that there are: 2016, 2018 without votes and with a document type, 2020 with all tables, 2024 with posts alone.
+FOUR = ["ai_201612", "history.meta_201809", "beer_20200531", "datascience.meta_posts_only"]
 CASES: dict[str, tuple[plainly.Options, dict[str, Any]]] = {
     "as shipped": (plainly.Options(), {}),
     "every candidate": (plainly.Options(criteria=()), {"criteria": ()}),
@@ -73,13 +74,15 @@ def test_beer(data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.data
 @pytest.mark.parametrize("case", CASES)
-def test_nine_dumps(case: str, data: Path, tmp_path: Path) -> None:
-    folders = sorted((data / "stackexchange").iterdir())
-    assert len(folders) == SITES
+def test_real_dumps(case: str, data: Path, tmp_path: Path) -> None:
+    nine = sorted((data / "stackexchange").iterdir())
+    assert len(nine) == 9
+    # All nine agree in every case; four keep the tests short.
+    folders = nine if case == "as shipped" else [folder for folder in nine if folder.name in FOUR]
     plain_options, options = CASES[case]
     expected, funnel = plainly.build(folders, plain_options)
     found, found_funnel = built(folders, tmp_path, **options)
-    assert len(found) > 30
+    assert len(found) > 10
     expect_equal(found, expected)
     assert found_funnel == funnel
 
