@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from heapq import heappop, heappush
+from string import punctuation
 from typing import Any
 
 from tertulia.errors import MissingExtraError
@@ -28,7 +29,12 @@ def compound_scorer() -> Callable[[str], float]:
         The package ``vaderSentiment`` is not installed.
     """
     try:
-        from vaderSentiment.vaderSentiment import BOOSTER_DICT, SentimentIntensityAnalyzer, SentiText
+        from vaderSentiment.vaderSentiment import (
+            BOOSTER_DICT,
+            SentimentIntensityAnalyzer,
+            SentiText,
+            allcap_differential,
+        )
     except ImportError:
         raise MissingExtraError(
             "judging whether a dialogue ends well", package="vaderSentiment", extra="full"
@@ -59,14 +65,18 @@ def compound_scorer() -> Callable[[str], float]:
             return float(analyzer.polarity_scores(text)["compound"])
         # As polarity_scores, but without a look at each character for an emoji, nor at a word that has no sentiment.
         text = text.strip()
-        parsed = SentiText(text)
-        lowered = [word.lower() for word in parsed.words_and_emoticons]
+        words = [word if len(bare := word.strip(punctuation)) <= 2 else bare for word in text.split()]
+        lowered = [word.lower() for word in words]
+        if lexicon.keys().isdisjoint(lowered):
+            return 0.0
+        parsed = SentiText("")
+        parsed.text, parsed.words_and_emoticons, parsed.is_cap_diff = text, words, allcap_differential(words)
         sentiments: list[float] = []
         for index, word in enumerate(lowered):
             if word not in lexicon or word in BOOSTER_DICT or lowered[index : index + 2] == ["kind", "of"]:
                 sentiments.append(0)
             else:
-                analyzer.sentiment_valence(0, parsed, parsed.words_and_emoticons[index], index, sentiments)
+                analyzer.sentiment_valence(0, parsed, words[index], index, sentiments)
         return float(analyzer.score_valence(_weigh_around_but(lowered, sentiments), text)["compound"])
 
     return score
