@@ -97,6 +97,8 @@ def main() -> None:
     if options.no_peers:
         results = []
     results.append(Result(BUILD, remark=f"{options.workers} workers"))
+    if options.work is not None:
+        options.work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=options.work) as work:
         for turn in range(options.runs):
             for result in results:

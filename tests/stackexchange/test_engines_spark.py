@@ -13,10 +13,8 @@ from tertulia.stackexchange.engines.spark import SparkEngine
 from tertulia.stackexchange.narrow import narrow
 
 from .narrow_plainly import Row, Site, answer, comment, narrow_plainly, question, read_threads, write_tables
-from .spark_cluster import SETTINGS, Cluster, spark_cluster
+from .spark_cluster import SETTINGS, Cluster
 from .test_narrow import EMPTY, GOOD, counts
-
-__all__ = ["spark_cluster"]
 
 pytestmark = pytest.mark.timeout(600)
 

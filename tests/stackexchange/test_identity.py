@@ -16,12 +16,9 @@ from typing import Any
 import pytest
 
 from tertulia.cli.main import main
-from tertulia.stackexchange.engines.spark import SparkEngine
 from tests.log.conftest import environment
 from tests.stackexchange.dumps import answer, comment, question, write_dump
-from tests.stackexchange.spark_cluster import Cluster, spark_cluster
-
-__all__ = ["spark_cluster"]
+from tests.stackexchange.spark_cluster import Cluster
 
 THREADS = 300
 TEXTS = [
@@ -142,8 +139,6 @@ def small_executors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.mkdir()
     (settings / "spark-defaults.conf").write_text("spark.executor.memory 512m\nspark.sql.shuffle.partitions 3\n")
     monkeypatch.setenv("SPARK_CONF_DIR", str(settings))
-    # Where a test machine is busy, executors take their time to start.
-    monkeypatch.setitem(SparkEngine.__init__.__kwdefaults__, "patience", 300.0)
 
 
 @pytest.mark.timeout(600)

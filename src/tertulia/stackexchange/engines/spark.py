@@ -66,7 +66,7 @@ class SparkEngine:
         master: str | None = None,
         workers: int = 1,
         memory: int | None = None,
-        patience: float = 60.0,
+        patience: float = 300.0,
         settings: Mapping[str, str] | None = None,
     ) -> None:
         self._work = work
