@@ -41,7 +41,7 @@ setup(
         Extension(
             name,
             sources=sources,
-            depends=sorted(glob(f"{folder}/*.hpp")),
+            depends=sorted(glob("src/tertulia/*/*kernel/*.hpp")),
             extra_compile_args=FLAGS,
             py_limited_api=True,
             optional=True,

@@ -1,5 +1,5 @@
 // The Python side: the module, and its type `Searcher`, which holds the blocks of an index and answers many queries at a time.
-#include "python.hpp"
+#include "../kernel/buffer.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The Python type `Vocabulary`.
 #pragma once
 
-#include "python.hpp"
+#include "../kernel/buffer.hpp"
 
 namespace tertulia {
 

@@ -1,10 +1,7 @@
-// Python's header, with what must be said before it, and a buffer that is released when it goes.
+// A buffer of a Python object that is released when it goes.
 #pragma once
 
-// Only the limited API of Python 3.11 is used, so one build serves every later version.
-#define Py_LIMITED_API 0x030B0000
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "python.hpp"
 
 #include <cstddef>
 
