@@ -1,6 +1,7 @@
 """What all tests share: material made here, the place of the public data, a small bot."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,10 @@ from tertulia.artefact import Manifest
 from tertulia.bot.build import BotOptions, build_bot
 from tertulia.corpus.model import Dialogue, Record, Utterance
 from tertulia.corpus.store import write_corpus
+
+# Whoever runs the tests in the background of a shell has interrupts ignored, and programs that are started inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -167,8 +167,6 @@ def test_ctrl_c_exits_with_130_and_leaves_nothing(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # Whoever runs the tests in the background may have them ignore interrupts, and a child inherits that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     with pipe.open("w") as feeder:
         feeder.write(json.dumps({"id": "a", "utterances": []}) + "\n")

@@ -255,8 +255,6 @@ def test_an_interrupted_fetch_goes_on_where_it_was(own: Path, tmp_path: Path, si
         env=environment(),
         stderr=subprocess.PIPE,
         start_new_session=True,
-        # A shell lets what it runs in the background ignore interrupts, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     part = folder / "one.txt.part"
     deadline = time.monotonic() + 60

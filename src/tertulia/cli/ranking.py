@@ -9,21 +9,20 @@ from typing import Annotated, Literal
 
 import typer
 
+from tertulia.cli.options import Json, Overwrite
 from tertulia.cli.output import number, print_json, progress, remark, table
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="ranking",
-    help="Response ranking: contexts with a true response and hard negatives.",
+    help="Ranking sets with hard negatives.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 
-@app.command(
-    epilog="Examples: tertulia ranking build threads -o easy   |   tertulia ranking build threads -o hard --negatives 50 --from all"
-)
+@app.command(epilog="Example: tertulia ranking build threads -o hard --negatives 50 --from all")
 def build(
     corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="What to write.")],
@@ -55,10 +54,10 @@ def build(
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", help="Threads that search; by default one a core.", min=1)
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
-    json_: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
+    overwrite: Overwrite = False,
+    json_: Json = False,
 ) -> None:
-    """Build a ranking set as MANtIS defines it: contexts with their true response, and negatives drawn from the best by BM25."""
+    """Build a ranking set of a corpus. As MANtIS defines it: true responses, and negatives from the best by BM25."""
     from tertulia.cli.findings import print_findings
     from tertulia.corpus.exchange import Report
     from tertulia.ranking.build import RankingOptions, build_ranking_set

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tertulia.cli.findings import print_findings
+from tertulia.cli.options import Json, Overwrite
 from tertulia.cli.output import number, print_json, progress, remark, table
 from tertulia.errors import UsageError
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["BUILD_EPILOG", "app", "build"]
 
 app = typer.Typer(
-    help="From a data dump to dialogues, and the pages that they link to.",
+    help="From a data dump to dialogues and their pages.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
@@ -122,8 +123,8 @@ def build(
         bool, typer.Option("--keep/--no-keep", help="Keep the parsed tables for the next build, or remove them.")
     ] = True,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave malformed rows out and count them.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is at the output path.")] = False,
-    json_: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
+    overwrite: Overwrite = False,
+    json_: Json = False,
 ) -> None:
     """Build a corpus of dialogues. Says how many threads there were and what each criterion removed."""
     from tertulia.stackexchange.build import build_corpus
