@@ -16,7 +16,7 @@ from .narrow_plainly import Row, Site, answer, comment, narrow_plainly, question
 from .spark_cluster import SETTINGS, Cluster
 from .test_narrow import EMPTY, GOOD, counts
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("spark")]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from .narrow_plainly import write_tables
 from .spark_cluster import SETTINGS, cluster_of, free_port, skip_without_spark
 from .test_narrow import GOOD
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("spark")]
 
 
 def test_a_cluster_that_loses_its_worker_and_one_without(tmp_path: Path) -> None:

@@ -142,6 +142,7 @@ def small_executors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.xdist_group("spark")
 @pytest.mark.usefixtures("small_executors")
 def test_spark_on_a_cluster_of_two(
     sources: list[Path], expected: dict[str, str], spark_cluster: Cluster, tmp_path: Path
@@ -151,6 +152,7 @@ def test_spark_on_a_cluster_of_two(
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.xdist_group("spark")
 def test_killed_again_and_again(sources: list[Path], expected: dict[str, str], tmp_path: Path) -> None:
     """Whenever it is killed it leaves no corpus, and the next goes on."""
     corpus = tmp_path / "corpus"
@@ -190,6 +192,7 @@ def test_the_real_dumps(data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.data
 @pytest.mark.timeout(600)
+@pytest.mark.xdist_group("spark")
 @pytest.mark.usefixtures("small_executors")
 def test_a_real_dump_on_a_cluster_of_two(data: Path, spark_cluster: Cluster, tmp_path: Path) -> None:
     folders = [data / "stackexchange" / "beer_20200531"]
