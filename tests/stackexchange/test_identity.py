@@ -172,9 +172,10 @@ def test_killed_again_and_again(sources: list[Path], expected: dict[str, str], t
             process.send_signal(signal.SIGKILL)
             process.wait(60)
             kills += 1
-            assert not corpus.exists()
-        else:
-            break
+            if not corpus.exists():
+                continue
+        # It was done, or so nearly that the signal came between the corpus' taking its name and the end of the process.
+        break
     assert kills
     if corpus.exists():
         assert digests(corpus) == expected
