@@ -18,6 +18,7 @@ FLOORS = {
     "stackexchange": 5,
     "formats": 4,
     "retrieval": 4,
+    "encoders": 4,
     "log": 4,
     "crawl": 3,
     "corpus": 2,

@@ -1,0 +1,1 @@
+"""What turns texts into vectors: sentence embeddings, and the neural encoders that rankers and labellers share."""

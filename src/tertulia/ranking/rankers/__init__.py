@@ -1,0 +1,1 @@
+"""The rankers, one module each; ``tertulia.ranking.registry`` names them."""
