@@ -14,13 +14,13 @@ from tertulia.corpus.parts.splitting import DEFAULT_FRACTIONS, assign, targets
 from tertulia.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from tertulia.corpus.ranking_set import RankingSet
 
-__all__ = ["Example", "Splits", "example_of", "load_splits"]
+__all__ = ["Example", "Splits", "example_of", "group_numbers", "load_splits", "order_key", "read_examples"]
 
 TRAIN, DEV, TEST = "train", "dev", "test"
 
@@ -84,6 +84,25 @@ def _deviation(candidate: Candidate) -> float:
     return float(np.sqrt(a * b / ((a + b) ** 2 * (a + b + 1))))
 
 
+def read_examples(source: RankingSet) -> tuple[dict[str | None, list[Example]], dict[str, str | None]]:
+    """All examples of a set by split, equal texts held once; and of each, by id, the id of its dialogue.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    texts: dict[str, str] = {}
+    named: dict[str | None, list[Example]] = {}
+    dialogues: dict[str, str | None] = {}
+    for record in source.records():
+        named.setdefault(record.context.split, []).append(example_of(record, texts))
+        dialogues[record.context.id] = record.context.dialogue_id
+    if not named:
+        raise InputError("has no context", where=source.path)
+    return named, dialogues
+
+
 def load_splits(source: RankingSet, *, seed: int = 0) -> Splits:
     """All of a ranking set, in memory: equal texts are held once.
 
@@ -95,14 +114,7 @@ def load_splits(source: RankingSet, *, seed: int = 0) -> Splits:
     InputError
         There is no context, or a split that is needed is empty.
     """
-    texts: dict[str, str] = {}
-    named: dict[str | None, list[Example]] = {}
-    dialogues: dict[str, str | None] = {}
-    for record in source.records():
-        named.setdefault(record.context.split, []).append(example_of(record, texts))
-        dialogues[record.context.id] = record.context.dialogue_id
-    if not named:
-        raise InputError("has no context", where=source.path)
+    named, dialogues = read_examples(source)
     how = "as the set says"
     if not named.keys() & {TRAIN, TEST}:
         everything = [example for split in sorted(named, key=str) for example in named[split]]
@@ -127,8 +139,8 @@ def _divided(
     examples: list[Example], dialogues: Mapping[str, str | None], fractions: Mapping[str, float], seed: int
 ) -> dict[str | None, list[Example]]:
     wanted = targets(len(examples), fractions=fractions, counts=None)
-    groups = np.array(list(_groups(examples, dialogues)), dtype=np.int64)
-    order = np.array([_hash(seed, example.id) for example in examples], dtype=np.uint64)
+    groups = np.array(group_numbers(examples, dialogues), dtype=np.int64)
+    order = np.array([order_key(seed, example.id) for example in examples], dtype=np.uint64)
     assigned = assign(groups, order, list(wanted.values()), in_order=False) if examples else groups
     return {
         name: [example for example, split in zip(examples, assigned.tolist(), strict=True) if split == number]
@@ -136,7 +148,7 @@ def _divided(
     }
 
 
-def _groups(examples: list[Example], dialogues: Mapping[str, str | None]) -> Iterable[int]:
+def group_numbers(examples: Sequence[Example], dialogues: Mapping[str, str | None]) -> list[int]:
     """A number for each example, equal for those that stay together: of one dialogue, or of equal turns."""
     parent = list(range(len(examples)))
 
@@ -150,7 +162,7 @@ def _groups(examples: list[Example], dialogues: Mapping[str, str | None]) -> Ite
     for number, example in enumerate(examples):
         for key in _keys(example, dialogues.get(example.id)):
             parent[root(number)] = root(seen.setdefault(key, number))
-    return (root(number) for number in range(len(examples)))
+    return [root(number) for number in range(len(examples))]
 
 
 def _keys(example: Example, dialogue: str | None) -> Iterator[object]:
@@ -159,6 +171,7 @@ def _keys(example: Example, dialogue: str | None) -> Iterator[object]:
         yield ("dialogue", dialogue)
 
 
-def _hash(seed: int, name: str) -> int:
+def order_key(seed: int, name: str) -> int:
+    """A number of 64 bits by which things of these names come in a random order that the seed decides."""
     data = f"{seed}\x00{name}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
