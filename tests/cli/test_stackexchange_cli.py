@@ -91,6 +91,7 @@ def test_options_that_do_not_hold(
         ["--split", "train=1e999"],
         ["--split", "train=0.5,dev=0.1"],
         ["--site", "beer"],
+        ["--site", "a=beer.stackexchange.com", "--site", "a=wine.stackexchange.com"],
         ["--workers", "0"],
     ],
     ids=str,

@@ -139,7 +139,7 @@ def build(
         edited=edited,  # type: ignore[arg-type]  # checked by BuildOptions
         text=text,  # type: ignore[arg-type]
         split=_shares(split),
-        sites=dict(_pair(given, "--site", "NAME=HOST") for given in site or []),
+        sites=_sites(site or []),
         skip_bad=skip_bad,
         engine=engine,
         master=master,
@@ -208,6 +208,14 @@ def _shares(text: str) -> dict[str, float] | None:
             raise UsageError(f"--split names {name!r} twice")
         shares[name] = share
     return shares
+
+
+def _sites(given: list[str]) -> dict[str, str]:
+    found = [_pair(text, "--site", "NAME=HOST") for text in given]
+    for name, _ in found:
+        if [other for other, _ in found].count(name) > 1:
+            raise UsageError(f"--site names the dump {name!r} twice")
+    return dict(found)
 
 
 def _pair(text: str, flag: str, expected: str) -> tuple[str, str]:
