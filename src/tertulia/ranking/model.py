@@ -5,23 +5,36 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tertulia.artefact import Manifest, canonical_json, create, verify
-from tertulia.errors import ArtefactError, TertuliaError
-from tertulia.ranking.ranker import Ranker
+from tertulia.errors import ArtefactError, ConfigurationError, TertuliaError
+from tertulia.ranking.ranker import Ranker, chosen_settings
 from tertulia.ranking.registry import RANKERS
+from tertulia.ranking.wording import Wording
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-__all__ = ["RANKER", "load_ranker", "read_arrays", "read_json", "save_ranker", "write_arrays", "write_json"]
+__all__ = [
+    "RANKER",
+    "Head",
+    "load_ranker",
+    "read_arrays",
+    "read_head",
+    "read_json",
+    "save_ranker",
+    "write_arrays",
+    "write_head",
+    "write_json",
+]
 
 RANKER = "ranker"
+_HEAD = "ranker.json"
 
 
 def save_ranker(ranker: Ranker, path: str | Path, manifest: Manifest, *, overwrite: bool = False) -> None:
@@ -66,6 +79,43 @@ def load_ranker(path: str | Path) -> Ranker:
             where=directory,
             hint="train it again",
         ) from error
+
+
+class Head(NamedTuple):
+    """What nearly every ranker keeps: its settings, how it reads texts, and a few values of its own (JSON)."""
+
+    settings: dict[str, Any]
+    wording: Wording
+    more: dict[str, Any]
+
+
+def write_head(directory: Path, ranker: Ranker, wording: Wording, **more: Any) -> None:
+    """Write the settings of a ranker, its wording and other values into ``ranker.json``."""
+    head = {"ranker": ranker.name, "settings": ranker.settings, "wording": wording.to_json(), "more": more}
+    write_json(directory / _HEAD, head)
+
+
+def read_head(directory: Path, ranker: type[Ranker]) -> Head:
+    """What ``write_head`` wrote, held against the settings that the ranker knows; ``more`` is for the ranker to check.
+
+    Raises
+    ------
+    ArtefactError
+        There is none, it is of another ranker, or a value does not hold.
+    """
+    path = directory / _HEAD
+    head = read_json(path)
+    if not isinstance(head, dict) or head.get("ranker") != ranker.name:
+        raise ArtefactError(f"is not the head of a ranker {ranker.name!r}", where=path, hint="train it again")
+    settings, wording, more = head.get("settings"), head.get("wording"), head.get("more")
+    if not isinstance(settings, dict) or not isinstance(wording, dict) or not isinstance(more, dict):
+        raise ArtefactError("has no settings, wording and further values", where=path, hint="train it again")
+    if missing := sorted(ranker.known_settings.keys() - settings):
+        raise ArtefactError(f"has no setting {missing[0]!r}", where=path, hint="train it again")
+    try:
+        return Head(chosen_settings(ranker, settings), Wording.from_json(wording), more)
+    except (ArtefactError, ConfigurationError) as error:
+        raise ArtefactError(error.message, where=path, hint="train it again") from None
 
 
 def write_json(path: Path, value: Any) -> None:
