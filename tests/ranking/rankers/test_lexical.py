@@ -3,13 +3,15 @@
 import pytest
 
 from tertulia.ranking.ranker import Ranker
+from tertulia.ranking.rankers.bm25 import Bm25
 from tertulia.ranking.rankers.chance import Chance
+from tertulia.ranking.rankers.cosine import Cosine
 from tertulia.ranking.rankers.length import Length
 
 from .contract import check_contract
 from .made import made_run
 
-LEXICAL: list[type[Ranker]] = [Chance, Length]
+LEXICAL: list[type[Ranker]] = [Chance, Length, Cosine, Bm25]
 
 
 @pytest.mark.parametrize("ranker_class", LEXICAL, ids=lambda each: each.name)
