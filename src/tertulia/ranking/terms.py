@@ -150,7 +150,7 @@ def distinct_texts(examples: Iterable[Example], *, prompts: bool = True, respons
 
 
 def character_grams(text: str, low: int = 2, high: int = 4) -> list[str]:
-    """All runs of ``low`` to ``high`` characters of a text in lower case, each white space made one space, with one at both ends."""
+    """All runs of ``low`` to ``high`` characters of a text in lower case, its white space single, a space at both ends."""
     normal = f" {' '.join(text.lower().split())} "
     return [normal[at : at + size] for size in range(low, high + 1) for at in range(len(normal) - size + 1)]
 
