@@ -1,0 +1,208 @@
+"""What the systems of a benchmark gave: values of every context and seed, first choices, costs, and what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tertulia.errors import ArtefactError
+from tertulia.ranking.benchmark.comparing import replicate_means
+from tertulia.ranking.benchmark.protocols import RankingProtocol
+from tertulia.ranking.benchmark.worker import MODEL
+from tertulia.ranking.model import read_arrays, read_json
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tertulia.measures.ranking_names import Measure
+    from tertulia.ranking.benchmark.task import Task
+
+__all__ = ["Cost", "SystemResult", "are_votes", "of_scores", "of_tasks", "redrawing"]
+
+_DRAWS = 100
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a fit and the scoring after it took: seconds, bytes. ``gpu`` is memory of a GPU, 0 where none was used."""
+
+    seed: int
+    fit_seconds: float
+    microseconds: float
+    candidates: int
+    fit_memory: int
+    score_memory: int
+    model_bytes: int
+    gpu: int
+
+    def to_json(self) -> dict[str, Any]:
+        """By the names of ``costs.csv``."""
+        return {
+            "seed": self.seed,
+            "fit_seconds": self.fit_seconds,
+            "microseconds_a_candidate": self.microseconds,
+            "candidates": self.candidates,
+            "fit_memory_bytes": self.fit_memory,
+            "score_memory_bytes": self.score_memory,
+            "model_bytes": self.model_bytes,
+            "gpu_memory_bytes": self.gpu,
+        }
+
+
+@dataclass
+class SystemResult:
+    """A system that is in the table.
+
+    ``values`` has the shape (seeds, measures, contexts); ``choices`` are the texts that the first seed put first, with their
+    relevance. ``kept`` reads what was gathered of a seed (by its place) again. ``details`` has for each seed the settings that
+    were chosen and what the ranker reports; ``note`` says what is odd about a run from outside.
+    """
+
+    name: str
+    seeds: list[int]
+    values: NDArray[np.float64]
+    choices: list[tuple[str, float] | None]
+    kept: Callable[[int], Mapping[str, NDArray[Any]]]
+    costs: list[Cost] = field(default_factory=list)
+    details: list[dict[str, Any]] = field(default_factory=list)
+    outside: bool = False
+    note: str = ""
+
+
+def of_tasks(protocol: RankingProtocol, measures: Sequence[Measure], tasks: Sequence[Task]) -> SystemResult:
+    """The result of a system from what its tasks, one a seed, have kept.
+
+    Raises
+    ------
+    ArtefactError
+        What is there does not hold.
+    """
+    values = []
+    choices: list[tuple[str, float] | None] = []
+    for number, task in enumerate(tasks):
+        kept = _scores(protocol, task)
+        values.append(protocol.measured(measures, kept, protocol.relevances))
+        if number == 0:
+            choices = protocol.choices(kept)
+    return SystemResult(
+        tasks[0].system,
+        [task.seed for task in tasks],
+        np.stack(values),
+        choices,
+        lambda number: _scores(protocol, tasks[number]),
+        [_cost(task) for task in tasks],
+        [_details(task) for task in tasks],
+    )
+
+
+def _scores(protocol: RankingProtocol, task: Task) -> Mapping[str, NDArray[Any]]:
+    kept = read_arrays(task.scores_directory / "scores.npz")
+    protocol.check(kept)
+    return kept
+
+
+def _cost(task: Task) -> Cost:
+    fit, scoring = (_object(folder / "cost.json") for folder in (task.fit_directory, task.scores_directory))
+    return Cost(
+        task.seed,
+        float(fit["seconds"]),
+        float(scoring["seconds"]) * 1e6 / max(1, int(scoring["candidates"])),
+        int(scoring["candidates"]),
+        int(fit["memory"]),
+        int(scoring["memory"]),
+        int(fit["bytes"]),
+        max(int(fit["gpu"]), int(scoring["gpu"])),
+    )
+
+
+def _details(task: Task) -> dict[str, Any]:
+    found = _object(task.fit_directory / "report.json")
+    return {"seed": task.seed, "settings": found["settings"], "report": found["report"]}
+
+
+def _object(path: Path) -> dict[str, Any]:
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise ArtefactError(
+            "does not hold what a benchmark keeps", where=path, hint="remove it, and run the command again"
+        )
+    return value
+
+
+def model_of(task: Task) -> Path:
+    """Where the fitted ranker of a task lies, as an artefact of its own."""
+    return task.fit_directory / MODEL
+
+
+def of_scores(
+    protocol: RankingProtocol,
+    measures: Sequence[Measure],
+    name: str,
+    kept: Mapping[str, NDArray[Any]],
+    note: str,
+) -> SystemResult:
+    """The result of a system from outside, whose scores are at hand."""
+    values = protocol.measured(measures, kept, protocol.relevances)[None]
+    return SystemResult(name, [0], values, protocol.choices(kept), lambda _number: kept, outside=True, note=note)
+
+
+def are_votes(protocol: RankingProtocol) -> bool:
+    """Whether relevance is an estimate from votes, so that it is uncertain itself."""
+    return any(bool((deviation > 0).any()) for deviation in protocol.deviations)
+
+
+def redrawing(
+    protocol: RankingProtocol,
+    measures: Sequence[Measure],
+    results: Sequence[SystemResult],
+    replicates: int,
+    seed: int,
+    draws: int = _DRAWS,
+) -> Callable[[int], NDArray[np.float64]]:
+    """A function of the number of a system: the means of replicates in which relevance was drawn from its votes again.
+
+    Of so many draws of relevance, the same for all systems, each serves an equal number of replicates, which draw contexts with
+    replacement (the same for all systems too). Shape of what it gives: (replicates, measures).
+    """
+    draws = min(draws, replicates)
+
+    def drawn(number: int) -> NDArray[np.float64]:
+        result = results[number]
+        kept = [result.kept(place) for place in range(len(result.seeds))]
+        found = []
+        for draw in range(draws):
+            random = np.random.default_rng((seed, draw))
+            relevances = [
+                _drawn(relevance, deviation, random)
+                for relevance, deviation in zip(protocol.relevances, protocol.deviations, strict=True)
+            ]
+            values = np.mean([protocol.measured(measures, each, relevances) for each in kept], axis=0)
+            share = (
+                (replicates + draw) // draws
+                if draw
+                else replicates - sum((replicates + other) // draws for other in range(1, draws))
+            )
+            found.append(replicate_means(values, share, (seed, draw, 1)))
+        return np.concatenate(found)
+
+    return drawn
+
+
+def _drawn(
+    relevance: NDArray[np.float64], deviation: NDArray[np.float64], random: np.random.Generator
+) -> NDArray[np.float64]:
+    """One draw of relevance from the Beta distributions of these means and deviations; what is certain stays as it is."""
+    found = relevance.copy()
+    uncertain = (deviation > 0) & (relevance > 0) & (relevance < 1)
+    if uncertain.any():
+        mean, spread = relevance[uncertain], deviation[uncertain]
+        total = mean * (1 - mean) / spread**2 - 1
+        usable = total > 0
+        mean, total = mean[usable], total[usable]
+        places = np.flatnonzero(uncertain)[usable]
+        found[places] = random.beta(mean * total, (1 - mean) * total)
+    return found

@@ -1,0 +1,138 @@
+"""One fit and one scoring: what a process of the benchmark is to do, and the keys under which what it did is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import tertulia
+from tertulia import __version__
+from tertulia.artefact import canonical_json, digest_of_path
+from tertulia.ranking.registry import RANKERS
+
+__all__ = ["Task", "digest_of_model", "source_digest"]
+
+# Raised when what is kept changes its form.
+_FORM = 1
+# What is written in these rooms decides over models and scores; what compares and prints does not.
+_ROOMS = ("ranking", "encoders", "retrieval", "measures", "corpus/parts/splitting.py")
+_APART = "benchmark"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A ranker to be fitted with one seed, and to score the test split of a set.
+
+    ``source`` is the digest of the code: computed once, for what runs may be edited meanwhile. ``trained`` has the folders of the fits that an ensemble may use. ``materials`` has digests of what settings name by path.
+    """
+
+    system: str
+    seed: int
+    set_path: str
+    set_digest: str
+    split_seed: int
+    settings: Mapping[str, Any]
+    wording: Mapping[str, Any]
+    cut: float
+    trials: int
+    workers: int
+    device: str
+    sentence_model: str | None
+    protocol: str
+    pool: int | None
+    cache: str
+    source: str
+    trained: Mapping[str, str] = field(default_factory=dict)
+    materials: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """What ``from_json`` takes."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Task:
+        """The task that was written."""
+        return cls(**json.loads(text))
+
+    @property
+    def fit_directory(self) -> Path:
+        """Where the fitted ranker is kept."""
+        return self._directory("fits", self._fit_key())
+
+    @property
+    def scores_directory(self) -> Path:
+        """Where its scores are kept."""
+        key = _digest({"fit": self._fit_key(), "protocol": self.protocol, "pool": self.pool})
+        return self._directory("scores", key)
+
+    @property
+    def log_file(self) -> Path:
+        """Where what the process says on its standard error goes."""
+        return Path(self.cache) / "logs" / f"{self.scores_directory.name}.log"
+
+    def _directory(self, kind: str, key: str) -> Path:
+        return Path(self.cache) / kind / f"{self.system}-{self.seed}-{key[:32]}"
+
+    def _fit_key(self) -> str:
+        """All that decides over the model; paths do not, what lies there does."""
+        return _digest(
+            {
+                "form": _FORM,
+                "version": __version__,
+                "source": self.source,
+                "system": self.system,
+                "seed": self.seed,
+                "set": self.set_digest,
+                "split_seed": self.split_seed,
+                "settings": dict(self.settings),
+                "wording": dict(self.wording),
+                "cut": self.cut,
+                "trials": self.trials,
+                "workers": self.workers,
+                "device": self.device,
+                "sentence_model": self.sentence_model,
+                "materials": dict(self.materials),
+                # The folder of a fit has the key of its fit in its name.
+                "trained": {name: Path(path).parent.name for name, path in self.trained.items()},
+            }
+        )
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@cache
+def source_digest(system: str) -> str:
+    """A digest of the code that a ranker's scores come from, so that a change of it is a change of the key."""
+    root = Path(tertulia.__file__).parent
+    files = [
+        file for name in _ROOMS for file in ([root / name] if name.endswith(".py") else (root / name).rglob("*.py"))
+    ]
+    listing = {
+        file.relative_to(root).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in files
+        if _APART not in file.relative_to(root).parts
+    }
+    own = inspect.getsourcefile(RANKERS.factory(system))
+    if own is not None and not Path(own).is_relative_to(root):
+        listing["ranker"] = hashlib.sha256(Path(own).read_bytes()).hexdigest()
+    return _digest(listing)
+
+
+@cache
+def digest_of_model(value: Any) -> str | None:
+    """The digest of what lies at a path that a setting names; ``None`` where the value is no path of anything."""
+    if not isinstance(value, str) or not value:
+        return None
+    try:
+        path = Path(value)
+        return str(digest_of_path(path)["sha256"]) if path.exists() else None
+    except (OSError, ValueError):
+        return None
