@@ -1,0 +1,127 @@
+"""Texts as features read them: words and character n-grams with their weights, and the turns before a response."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tertulia.ranking.examples import Example
+    from tertulia.ranking.features.lexicon import Lexicon
+
+__all__ = ["Conversation", "Reader", "Text", "squeezed"]
+
+_KEPT = 20_000
+
+
+def squeezed(text: str) -> str:
+    """Lower case, one space for each run of white space, none at the ends; a half surrogate, which no file can hold, is ``?``."""
+    text = " ".join(text.lower().split())
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+class Text:
+    """A text, read once. ``less`` is 1 for a text that the lexicon was made of, which is left out of the frequencies."""
+
+    def __init__(self, raw: str, lexicon: Lexicon, less: int) -> None:
+        self.raw = raw
+        self.words = lexicon.wording.words(raw)
+        self.counts = Counter(self.words)
+        self.idf = {word: lexicon.idf(word, less) for word in self.counts}
+        self._lexicon = lexicon
+        self._less = less
+
+    @cached_property
+    def squeezed(self) -> str:
+        """The text in lower case with single spaces."""
+        return squeezed(self.raw)
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """TF-IDF of its words, tf being 1 + ln(count); of length 1 where there is a word."""
+        return _unit({word: (1.0 + math.log(count)) * self.idf[word] for word, count in self.counts.items()})
+
+    @cached_property
+    def gram_weights(self) -> dict[str, float]:
+        """TF-IDF of its character n-grams, likewise."""
+        counts = Counter(self._lexicon.grams(self.squeezed))
+        idf, less = self._lexicon.gram_idf, self._less
+        return _unit({gram: (1.0 + math.log(count)) * idf(gram, less) for gram, count in counts.items()})
+
+    @cached_property
+    def relative_length(self) -> float:
+        """Its number of words to that of a text of the lexicon on average."""
+        return len(self.words) / (self._lexicon.mean_words or 1.0)
+
+    @cached_property
+    def whole_idf(self) -> float:
+        """The sum of the IDF of its distinct words."""
+        return sum(self.idf.values())
+
+
+class Conversation:
+    """The turns before a response: the last one is the prompt; ``turns`` are those that count, the last first, with weights."""
+
+    def __init__(self, turns: list[tuple[Text, float]], count: int, nothing: Text) -> None:
+        self.turns = turns
+        self.count = count
+        self.prompt = turns[0][0] if turns else nothing
+        self.before = turns[1][0] if len(turns) > 1 else nothing
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """The weighted sum of the turns' TF-IDF vectors, of length 1 where there is a word."""
+        return _unit(_sum((turn.weights, weight) for turn, weight in self.turns))
+
+    @cached_property
+    def gram_weights(self) -> dict[str, float]:
+        """The same of character n-grams."""
+        return _unit(_sum((turn.gram_weights, weight) for turn, weight in self.turns))
+
+    @cached_property
+    def query(self) -> dict[str, float]:
+        """How often each word is asked for, an occurrence counting as much as its turn."""
+        return _sum((turn.counts, weight) for turn, weight in self.turns)
+
+
+class Reader:
+    """Reads examples with a lexicon; texts that come again are read once.
+
+    ``known`` says that the texts are those the lexicon was made of.
+    """
+
+    def __init__(self, lexicon: Lexicon, *, known: bool = False) -> None:
+        self.lexicon = lexicon
+        self._less = int(known)
+        self._texts: dict[str, Text] = {}
+
+    def text(self, raw: str) -> Text:
+        """The text, read."""
+        found = self._texts.get(raw)
+        if found is None:
+            if len(self._texts) >= _KEPT:
+                self._texts = {}
+            found = self._texts[raw] = Text(raw, self.lexicon, self._less)
+        return found
+
+    def conversation(self, example: Example) -> Conversation:
+        """The turns of an example that count."""
+        weighted = self.lexicon.wording.weighted_turns(example)
+        return Conversation([(self.text(raw), weight) for raw, weight in weighted], len(example.turns), self.text(""))
+
+
+def _unit(weights: dict[str, float]) -> dict[str, float]:
+    length = math.sqrt(sum(weight * weight for weight in weights.values()))
+    return {key: weight / length for key, weight in weights.items()} if length else weights
+
+
+def _sum(parts: Iterable[tuple[dict[str, float] | Counter[str], float]]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for weights, weight in parts:
+        for key, value in weights.items():
+            found[key] = found.get(key, 0.0) + weight * value
+    return found
