@@ -161,11 +161,16 @@ def test_splits_that_a_set_has_not_are_those_of_training(tmp_path: Path) -> None
             assert [each.id for each in found.examples] == [each.id for each in load_splits(source, seed=seed).test]
         with pytest.raises(InputError, match="it has no splits"):
             select(source, "held-out")
+    with RankingSet(write_examples(tmp_path / "dev", [(each, "dev") for each, _ in rows])) as source:
+        # As Xiaomi publishes: what is called dev is all there is, and training divides it.
+        dev, known = select(source, "dev"), load_splits(source).dev
+        assert [each.id for each in dev.examples] == [each.id for each in known]
     half = [(each, "train" if number < 25 else "test") for number, (each, _) in enumerate(rows)]
     with RankingSet(write_examples(tmp_path / "half", half)) as source:
         dev = select(source, "dev")
         assert (dev.total, dev.how is not None) == (len(load_splits(source).dev), True)
         assert select(source, "test").how is None
+        assert select(source, "train").total + dev.total == 25
     with RankingSet(write_examples(tmp_path / "empty", [])) as source, pytest.raises(InputError, match="no context"):
         select(source, ALL)
 

@@ -1,4 +1,4 @@
-"""``tertulia ranking``: ranking sets made of corpora."""
+"""``tertulia ranking``: ranking sets made of corpora, and the rankers that learn from them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import typer
 
 from tertulia.cli.options import Json, Overwrite
 from tertulia.cli.output import number, print_json, progress, remark, table
+from tertulia.cli.ranking_models import evaluate, export, run, train
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="ranking",
-    help="Ranking sets with hard negatives.",
+    help="Ranking sets, rankers that learn from them, and what these are worth.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -97,3 +98,9 @@ def build(
     if len(by_split) == 1 and "–" in by_split:
         remark("the corpus has no splits, so all of it is one pool: tertulia corpus split divides it")
     print_findings(report)
+
+
+app.command("train", epilog="Example: tertulia ranking train bm25 hard -o bm25")(train)
+app.command("run", epilog="Example: tertulia ranking run bm25 hard -o bm25.run")(run)
+app.command("evaluate", epilog="Example: tertulia ranking evaluate bm25.run gbdt.run --set hard")(evaluate)
+app.command("export", epilog="Example: tertulia ranking export hard -o for-others")(export)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tertulia.errors import InputError
-from tertulia.ranking.examples import Example, Splits, example_of, load_splits
+from tertulia.ranking.examples import DEV, TEST, TRAIN, Example, example_of, load_splits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ class Selection(NamedTuple):
 def select(source: RankingSet, split: str, *, seed: int = 0) -> Selection:
     """The examples of a split, or with ``ALL`` of the whole set, streaming.
 
-    A set without splits, or without dev, is divided as ``load_splits`` does with this seed; it is in memory then.
+    Where training divides a set itself (``load_splits``), this is the same division, and the set is in memory.
 
     Raises
     ------
@@ -53,19 +53,23 @@ def select(source: RankingSet, split: str, *, seed: int = 0) -> Selection:
     total = sum(counts.values())
     if split == ALL:
         return Selection((example_of(record) for record in source.records()), total, None)
+    if _is_divided(split, counts):
+        splits = load_splits(source, seed=seed)
+        examples: list[Example] = getattr(splits, split)
+        return Selection(examples, len(examples), splits.how)
     if split in counts:
         chosen = (example_of(record) for record in source.records() if record.context.split == split)
         return Selection(chosen, counts[split], None)
     named = sorted(name for name in counts if name is not None)
-    is_divided = split in Splits._fields[:3] and (not named or (split == "dev" and "train" in named))
-    if not is_divided:
-        there = f"it has {', '.join(named)}" if named else "it has no splits"
-        raise InputError(
-            f"has no split {split!r}; {there}", where=source.path, hint=f"--split {ALL} takes every context"
-        )
-    splits = load_splits(source, seed=seed)
-    examples: list[Example] = getattr(splits, split)
-    return Selection(examples, len(examples), splits.how)
+    there = f"it has {', '.join(named)}" if named else "it has no splits"
+    raise InputError(f"has no split {split!r}; {there}", where=source.path, hint=f"--split {ALL} takes every context")
+
+
+def _is_divided(split: str, there: Container[str | None]) -> bool:
+    """Whether ``load_splits`` makes this split itself: all three of a set without train and test, else dev and train."""
+    if split not in (TRAIN, DEV, TEST):
+        return False
+    return (TRAIN not in there and TEST not in there) or (DEV not in there and split != TEST)
 
 
 def context_ids(source: RankingSet) -> Iterator[str]:
