@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tertulia.corpus.model import Candidate, RankingRecord
-from tertulia.measures.agreement import AgreementCounter, CohenCounter, Weights
+from tertulia.measures.raters import RaterCounter
 
 __all__ = ["RaterAgreement"]
-
-_WEIGHTS: dict[str, Weights] = {"plain": None, "linear": "linear", "quadratic": "quadratic"}
 
 
 class RaterAgreement:
@@ -30,8 +28,7 @@ class RaterAgreement:
     def __init__(self, scale: Sequence[float], gap: float) -> None:
         self._scale = [float(grade) for grade in scale]
         self._gap = gap
-        self._cohen = {stage: CohenCounter(self._scale) for stage in ("before", "after")}
-        self._alpha = {stage: AgreementCounter("ordinal") for stage in ("before", "after")}
+        self._before, self._after = RaterCounter(self._scale), RaterCounter(self._scale)
         self._others = 0
         self._outside = 0
 
@@ -52,20 +49,19 @@ class RaterAgreement:
             self._outside += 1
             return True
         kept = abs(first - second) < self._gap
-        for stage in ("before", "after") if kept else ("before",):
-            self._cohen[stage].add(first, second)
-            self._alpha[stage].add((first, second))
+        for counter in (self._before, self._after) if kept else (self._before,):
+            counter.add((first, second))
         return kept
 
     @property
     def dropped(self) -> int:
         """How many pairs the filter drops."""
-        return self.pairs - self._cohen["after"].units
+        return self.pairs - self._after.units
 
     @property
     def pairs(self) -> int:
         """How many candidates have two ratings on the scale."""
-        return self._cohen["before"].units
+        return self._before.units
 
     def figures(self) -> dict[str, float | None]:
         """The measures that a publication may state; none where no candidate has two ratings.
@@ -74,9 +70,8 @@ class RaterAgreement:
         """
         if not self.pairs:
             return {}
-        before, after = self._cohen["before"], self._cohen["after"]
-        unfiltered = (before.units, self.dropped, _defined(before.kappa())) if self.dropped else (None, None, None)
-        return dict(zip(self.MEASURES, (*unfiltered, _defined(after.kappa())), strict=True))
+        unfiltered = (self.pairs, self.dropped, _defined(self._before.kappa())) if self.dropped else (None, None, None)
+        return dict(zip(self.MEASURES, (*unfiltered, _defined(self._after.kappa())), strict=True))
 
     def to_json(self) -> dict[str, Any] | None:
         """What was found before and after the filter, with 95 % bootstrap intervals; ``None`` without candidates of two ratings."""
@@ -88,23 +83,9 @@ class RaterAgreement:
             "dropped": self.dropped,
             "not_two_ratings": self._others,
             "off_the_scale": self._outside,
-            **{stage: self._stage(stage) for stage in ("before", "after")},
+            "before": self._before.to_json(),
+            "after": self._after.to_json(),
         }
-
-    def _stage(self, stage: str) -> dict[str, Any]:
-        cohen, alpha = self._cohen[stage], self._alpha[stage]
-        return {
-            "pairs": cohen.units,
-            "equal": _defined(cohen.percent_agreement()),
-            "kappa": {
-                name: _estimate(cohen.kappa(weights), cohen.interval(weights)) for name, weights in _WEIGHTS.items()
-            },
-            "alpha": {"ordinal": _estimate(alpha.alpha(), alpha.interval())},
-        }
-
-
-def _estimate(value: float, interval: tuple[float, float]) -> dict[str, float | None]:
-    return {"value": _defined(value), "low": _defined(interval[0]), "high": _defined(interval[1])}
 
 
 def _defined(value: float) -> float | None:
