@@ -11,6 +11,7 @@ import typer
 
 from tertulia.cli.options import Json, Overwrite
 from tertulia.cli.output import number, print_json, progress, remark, table
+from tertulia.cli.ranking_benchmark import benchmark
 from tertulia.cli.ranking_models import evaluate, export, run, train
 
 __all__ = ["app"]
@@ -104,3 +105,6 @@ app.command("train", epilog="Example: tertulia ranking train bm25 hard -o bm25")
 app.command("run", epilog="Example: tertulia ranking run bm25 hard -o bm25.run")(run)
 app.command("evaluate", epilog="Example: tertulia ranking evaluate bm25.run gbdt.run --set hard")(evaluate)
 app.command("export", epilog="Example: tertulia ranking export hard -o for-others")(export)
+app.command("benchmark", epilog="Example: tertulia ranking benchmark hard -o table --rankers bm25,gbdt,ensemble")(
+    benchmark
+)

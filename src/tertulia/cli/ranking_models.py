@@ -102,7 +102,7 @@ def train(
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Train a ranker on a set: fitted on its train split, tuned on dev. The test split is not looked at."""
+    """Train a ranker on a set. It is fitted on the train split and tuned on dev; the test split is not looked at."""
     from tertulia.ranking.training import TrainingOptions, train_ranker
 
     cuts = cuts_of(cut)
@@ -165,7 +165,7 @@ def run(
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Score the candidates of a set with a trained ranker, into a run file as TREC has them."""
+    """Score a set with a trained ranker. The result is a run file as TREC has them."""
     from tertulia.corpus.ranking_set import RankingSet
     from tertulia.ranking.model import load_ranker
     from tertulia.ranking.runs import write_run
@@ -245,7 +245,7 @@ def export(
     overwrite: Overwrite = False,
     json_: Json = False,
 ) -> None:
-    """Write a split for outside systems: contexts and candidates as tables, and qrels for trec_eval."""
+    """Write a split for outside systems. Contexts and candidates are tables, judgements are qrels for trec_eval."""
     from tertulia.ranking.export import export_set
 
     with progress("writing", unit="contexts") as advance:
