@@ -46,7 +46,7 @@ def page(benchmark: Benchmark, hardest: Sequence[HardContext], judging: int | No
     comparison = benchmark.held
     title = f"Ranking benchmark: {benchmark.plan.title}"
     parts = [
-        _head(benchmark),
+        _head(benchmark, judging),
         _tables(comparison, benchmark.results),
         _plots(comparison),
         _costs(comparison, benchmark.results, judging),
@@ -66,7 +66,7 @@ def page(benchmark: Benchmark, hardest: Sequence[HardContext], judging: int | No
     )
 
 
-def _head(benchmark: Benchmark) -> str:
+def _head(benchmark: Benchmark, judging: int | None) -> str:
     plan, comparison = benchmark.plan, benchmark.held
     ranked = plan.protocol.describe()
     splits = " / ".join(f"{len(part):,}" for part in plan.splits[:3])
@@ -92,24 +92,23 @@ def _head(benchmark: Benchmark) -> str:
     ]
     nav = "".join(f'<a href="#{anchor}">{name}</a>' for anchor, name in links)
     return (
-        f'<p class="kind">Ranking benchmark</p>\n<h1>{shown(plan.title)}</h1>\n<p class="lead">{_verdict(comparison)}</p>\n'
+        f'<p class="kind">Ranking benchmark</p>\n<h1>{shown(plan.title)}</h1>\n<p class="lead">{_verdict(comparison, judging)}</p>\n'
         f'<dl class="facts">{items}</dl>\n<nav aria-label="Sections">{nav}</nav>'
     )
 
 
-def _verdict(comparison: Comparison) -> str:
-    """Which systems are best, at each cut, in one sentence."""
-    said = []
-    for title, numbers in cut_groups(comparison):
-        number = next((each for each in numbers if comparison.measures[each].kind == "MAP"), numbers[0])
-        if not comparison.counted[number]:
-            continue
-        order = comparison.order(number)
-        tied = [each for each in order[1:] if "a" in comparison.letters[number][each]]
-        best = f"<strong>{shown(comparison.systems[order[0]])}</strong>"
-        also = f", level with {_listed([comparison.systems[each] for each in tied])}" if tied else ""
-        said.append(f"{shown(str(comparison.measures[number].short))} at {shown(title)}: {best}{also}")
-    return "; ".join(said) + "." if said else ""
+def _verdict(comparison: Comparison, judging: int | None) -> str:
+    """Which system is best by the measure that was tuned for, and which do not differ from it, in one sentence."""
+    if judging is None:
+        return ""
+    order = comparison.order(judging)
+    tied = [each for each in order[1:] if "a" in comparison.letters[judging][each]]
+    best = f"By {shown(str(comparison.measures[judging]))}, <strong>{shown(comparison.systems[order[0]])}</strong> comes first"
+    if not tied:
+        return f"{best}, and differs from every other." if len(order) > 1 else f"{best}: there is no other."
+    if len(tied) == len(order) - 1:
+        return f"{best}, but no system differs from it significantly."
+    return f"{best}; {_listed([comparison.systems[each] for each in tied])} {'does' if len(tied) == 1 else 'do'} not differ from it."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -111,7 +111,7 @@ def by_cut(comparison: Comparison) -> list[tuple[str, str]]:
 def _panels(comparison: Comparison, panels: Sequence[tuple[str, int]]) -> dict[str, Any]:
     # One order for all panels, that of the strictest: the eye follows a system across.
     order = [comparison.systems[system] for system in comparison.order(panels[-1][1])]
-    width = max(190, min(430, 660 // len(panels) - 30))
+    width = max(200, min(520, 800 // len(panels) - 30))
     return {
         "hconcat": [
             _panel(comparison, title, number, order, width, names=place == 0)
@@ -140,7 +140,7 @@ def _panel(
         )
     ends = [row[end] for row in rows for end in ("low", "high")]
     span = max(max(ends) - min(ends), 1.0)
-    domain = [max(0.0, min(ends) - 0.04 * span), min(100.0, max(ends)) + 0.22 * span]
+    domain = [max(0.0, min(ends) - 0.04 * span), max(ends) + 0.16 * span]
     colour = {"condition": {"test": "datum.best", "value": _ACCENT}, "value": _SECOND}
     place = {
         "field": "system",
@@ -152,7 +152,7 @@ def _panel(
     across: dict[str, Any] = {
         "type": "quantitative",
         "scale": {"domain": domain, "zero": False, "nice": False},
-        "axis": {"tickCount": 4, "title": "%", "format": "~g"},
+        "axis": {"values": _ticks(domain[0], min(100.0, max(ends) + 0.04 * span)), "title": None, "format": "~f"},
     }
     return {
         "title": title,
@@ -185,6 +185,15 @@ def _panel(
     }
 
 
+def _ticks(low: float, high: float) -> list[float]:
+    """Three to six round numbers in a range."""
+    for step in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0):
+        first, last = math.ceil(low / step), math.floor(high / step)
+        if last - first < 5:
+            return [round(place * step, 1) for place in range(first, last + 1)]
+    return [0.0, 50.0, 100.0]
+
+
 def quality_and_cost(comparison: Comparison, results: Sequence[SystemResult], measure: int) -> str | None:
     """Quality against microseconds a candidate; the systems that none surpasses in both are on the line.
 
@@ -211,20 +220,20 @@ def quality_and_cost(comparison: Comparison, results: Sequence[SystemResult], me
         "type": "quantitative",
         "title": "microseconds a candidate (fewer is better)",
         "scale": {"type": "log", "domain": [min(micros) / 1.8, max(micros) * 4.0], "nice": False},
-        "axis": {"format": "~s" if max(micros) >= 1e5 else ",~g", "values": _decades(min(micros), max(micros))},
+        "axis": {"format": ",~f", "values": _decades(min(micros), max(micros))},
     }
     y = {
         "field": "mean",
         "type": "quantitative",
         "title": f"{comparison.measures[measure]}, %",
         "scale": {"domain": [min(means) - 0.08 * span, max(means) + 0.1 * span], "zero": False, "nice": False},
-        "axis": {"tickCount": 6, "format": "~g"},
+        "axis": {"tickCount": 6, "format": "~f"},
     }
     colour = {"condition": {"test": "datum.front", "value": _ACCENT}, "value": _SECOND}
     return _drawn(
         {
-            "width": 640,
-            "height": 320,
+            "width": 760,
+            "height": 340,
             "data": {"values": points},
             "layer": [
                 {
@@ -266,12 +275,12 @@ def _place_labels(points: list[dict[str, Any]]) -> None:
     span = max(high - low, 1.0)
     taken: list[tuple[float, float]] = []
     for point in sorted(points, key=lambda each: (-each["mean"], each["micros"], each["system"])):
-        # In pixels of a plot of 640 by 320, more or less; a name is some 80 wide and 14 high.
+        # In pixels of a plot of 760 by 340, more or less; a name is some 80 wide and 14 high.
         decades = math.log10(
             max(each["micros"] for each in points) * 4 / (min(each["micros"] for each in points) / 1.8)
         )
-        x = math.log10(point["micros"]) * 640 / max(decades, 0.1)
-        y = -point["mean"] / (1.18 * span) * 320
+        x = math.log10(point["micros"]) * 760 / max(decades, 0.1)
+        y = -point["mean"] / (1.18 * span) * 340
         for dy in (0, -13, 13, -26, 26, 39, -39):
             if not any(abs(x - other_x) < 85 and abs(y + dy - other_y) < 13 for other_x, other_y in taken):
                 break
@@ -329,11 +338,11 @@ def importance_plot(rows: Sequence[Contribution]) -> str:
     across: dict[str, Any] = {
         "type": "quantitative",
         "title": "drop of MAP on dev when the feature is shuffled, points",
-        "axis": {"tickCount": 5},
+        "axis": {"tickCount": 5, "format": "~f"},
     }
     return _drawn(
         {
-            "width": 430,
+            "width": 560,
             "height": {"step": 20},
             "data": {"values": shown},
             "layer": [

@@ -49,16 +49,14 @@ p { margin: 0.4rem 0 0.9rem; max-width: 46rem; }
 .note { color: var(--soft); font: 400 0.9rem/1.5 var(--sans); }
 dl.facts {
   display: grid;
-  grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
-  gap: 1px;
+  grid-template-columns: repeat(auto-fit, minmax(max(9rem, 30%), 1fr));
   margin: 2rem 0 0;
-  padding: 0;
-  background: var(--line);
+  background: var(--card);
   border: 1px solid var(--line);
   border-radius: 12px;
   overflow: hidden;
 }
-dl.facts div { background: var(--card); padding: 0.8rem 1rem; }
+dl.facts div { padding: 0.7rem 1.1rem; box-shadow: 1px 1px 0 var(--line); }
 dl.facts dt { color: var(--soft); font: 400 0.8125rem/1.4 var(--sans); }
 dl.facts dd {
   margin: 0;
@@ -110,6 +108,7 @@ figure {
   overflow-x: auto;
 }
 figure svg { display: block; max-width: 100%; height: auto; margin: 0 auto; min-width: 32rem; }
+figure svg text { font-family: var(--sans); }
 figcaption { margin: 0 0 0.7rem; font: 600 0.9375rem/1.4 var(--sans); }
 details { margin: 0.6rem 0 0; background: var(--card); border: 1px solid var(--line); border-radius: 12px; }
 summary {

@@ -29,7 +29,8 @@ _APART = "benchmark"
 class Task:
     """A ranker to be fitted with one seed, and to score the test split of a set.
 
-    ``source`` is the digest of the code: computed once, for what runs may be edited meanwhile. ``trained`` has the folders of the fits that an ensemble may use. ``materials`` has digests of what settings name by path.
+    ``source`` is the digest of the code, computed once: what lies on disk may be edited meanwhile. ``trained`` has the folders of
+    the fits that an ensemble may use. ``materials`` has digests of what settings name by path.
     """
 
     system: str
