@@ -116,14 +116,20 @@ def out_of_fold(
 ) -> list[NDArray[np.float64]]:
     """Scores of every train example by a ranker that was fitted on the other folds; dev is what it stops early on.
 
+    In a binary set the other folds are without the candidates that the fold has too (``without_borrowed`` says why).
     ``make`` gives a new ranker with the settings to use, which are not tuned again: ``run.trials`` does not count here.
     """
+    # Features divide train into folds themselves.
+    from tertulia.ranking.features.borrowed import without_borrowed
+
     scores: list[NDArray[np.float64]] = [np.zeros(0)] * len(train)
     alone = replace(run, trials=1)
     for fold in np.unique(folds).tolist():
         held_out = np.flatnonzero(folds == fold).tolist()
         ranker = make()
-        ranker.fit([train[place] for place in np.flatnonzero(folds != fold).tolist()], dev, alone)
-        for place, values in zip(held_out, ranker.score([train[place] for place in held_out]), strict=True):
+        left_out = [train[place] for place in held_out]
+        others = [train[place] for place in np.flatnonzero(folds != fold).tolist()]
+        ranker.fit(without_borrowed(others, left_out), dev, alone)
+        for place, values in zip(held_out, ranker.score(left_out), strict=True):
             scores[place] = values
     return scores
