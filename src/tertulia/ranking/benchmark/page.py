@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tertulia import __version__
 from tertulia.ranking.benchmark.plots import by_cut, contributions, importance_plot, quality_and_cost
 from tertulia.ranking.benchmark.style import STYLE
-from tertulia.ranking.benchmark.tables import COST_COLUMNS, Cell, cell, cost_row, cut_groups, notes
+from tertulia.ranking.benchmark.tables import COST_COLUMNS, Cell, cell, cost_row, cut_groups, notes, spoken
 
 if TYPE_CHECKING:
     from tertulia.ranking.benchmark.comparing import Comparison
@@ -92,7 +92,8 @@ def _head(benchmark: Benchmark, judging: int | None) -> str:
     ]
     nav = "".join(f'<a href="#{anchor}">{name}</a>' for anchor, name in links)
     return (
-        f'<p class="kind">Ranking benchmark</p>\n<h1>{shown(plan.title)}</h1>\n<p class="lead">{_verdict(comparison, judging)}</p>\n'
+        f'<p class="kind">Ranking benchmark</p>\n<h1>{shown(plan.title)}</h1>\n'
+        f'<p class="lead">{_verdict(comparison, judging)}</p>\n'
         f'<dl class="facts">{items}</dl>\n<nav aria-label="Sections">{nav}</nav>'
     )
 
@@ -103,12 +104,13 @@ def _verdict(comparison: Comparison, judging: int | None) -> str:
         return ""
     order = comparison.order(judging)
     tied = [each for each in order[1:] if "a" in comparison.letters[judging][each]]
-    best = f"By {shown(str(comparison.measures[judging]))}, <strong>{shown(comparison.systems[order[0]])}</strong> comes first"
+    best = f"By {shown(spoken(comparison.measures[judging]))}, <strong>{shown(comparison.systems[order[0]])}</strong> comes first"
     if not tied:
         return f"{best}, and differs from every other." if len(order) > 1 else f"{best}: there is no other."
     if len(tied) == len(order) - 1:
         return f"{best}, but no system differs from it significantly."
-    return f"{best}; {_listed([comparison.systems[each] for each in tied])} {'does' if len(tied) == 1 else 'do'} not differ from it."
+    verb = "does" if len(tied) == 1 else "do"
+    return f"{best}; {_listed([comparison.systems[each] for each in tied])} {verb} not differ from it."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -233,7 +235,7 @@ def _hardest(
         return ""
     intro = (
         f"<p>Where the fewest systems put a positive response first, then by the mean of "
-        f"{shown(str(comparison.measures[judging]))}. Systems that do not read texts have no say.</p>"
+        f"{shown(spoken(comparison.measures[judging]))}. Systems that do not read texts have no say.</p>"
     )
     saying = sum(result.name not in ("random", "length") for result in results) or len(results)
     return "\n".join(

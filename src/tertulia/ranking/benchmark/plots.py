@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tertulia.errors import MissingExtraError
-from tertulia.ranking.benchmark.tables import cut_groups, mean_cost
+from tertulia.ranking.benchmark.tables import cut_groups, mean_cost, spoken
 
 if TYPE_CHECKING:
     from tertulia.ranking.benchmark.comparing import Comparison
@@ -225,7 +225,7 @@ def quality_and_cost(comparison: Comparison, results: Sequence[SystemResult], me
     y = {
         "field": "mean",
         "type": "quantitative",
-        "title": f"{comparison.measures[measure]}, %",
+        "title": f"{spoken(comparison.measures[measure])}, %",
         "scale": {"domain": [min(means) - 0.08 * span, max(means) + 0.1 * span], "zero": False, "nice": False},
         "axis": {"tickCount": 6, "format": "~f"},
     }
@@ -281,7 +281,7 @@ def _place_labels(points: list[dict[str, Any]]) -> None:
         )
         x = math.log10(point["micros"]) * 760 / max(decades, 0.1)
         y = -point["mean"] / (1.18 * span) * 340
-        for dy in (0, -13, 13, -26, 26, 39, -39):
+        for dy in (-8, 8, -21, 21, -34, 34, 47):
             if not any(abs(x - other_x) < 85 and abs(y + dy - other_y) < 13 for other_x, other_y in taken):
                 break
         point["dy"] = dy
@@ -332,6 +332,7 @@ def importance_plot(rows: Sequence[Contribution]) -> str:
             "high": (row.drop + row.deviation) * 100,
         }
         for row in rows[:_MOST_FEATURES]
+        if row.drop or row.deviation
     ]
     names = [row["feature"] for row in shown]
     place = {"field": "feature", "type": "nominal", "sort": names, "title": None, "axis": {"labelPadding": 8}}

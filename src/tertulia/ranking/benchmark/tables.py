@@ -15,12 +15,15 @@ import numpy as np
 from tertulia.measures.ranking_names import cut_name
 
 if TYPE_CHECKING:
+    from tertulia.measures.ranking_names import Measure
     from tertulia.ranking.benchmark.comparing import Comparison
     from tertulia.ranking.benchmark.results import SystemResult
 
 __all__ = [
+    "COST_COLUMNS",
     "Cell",
     "cell",
+    "cost_row",
     "costs_csv",
     "costs_markdown",
     "cut_groups",
@@ -30,6 +33,9 @@ __all__ = [
     "markdown_escaped",
     "markdown_table",
     "mean_cost",
+    "notes",
+    "spoken",
+    "spreadsheet_safe",
 ]
 
 
@@ -54,7 +60,8 @@ def cell(comparison: Comparison, system: int, measure: int) -> Cell:
     interval = "" if math.isnan(low) else f"{_percent(low)}–{_percent(high)}"
     difference = ""
     if not math.isnan(comparison.difference[system, measure]):
-        difference = f"{comparison.difference[system, measure] * 100:+.1f}{stars(comparison, system, measure)}"
+        points = f"{comparison.difference[system, measure] * 100:+.1f}".replace("-", "\N{MINUS SIGN}")
+        difference = f"{points}{stars(comparison, system, measure)}"
     return Cell(_percent(mean), interval, comparison.letters[measure][system], difference, bool(mean == best))
 
 
@@ -77,6 +84,11 @@ def cut_groups(comparison: Comparison) -> list[tuple[str, list[int]]]:
         ("graded relevance" if cut is None else f"relevance ≥ {cut_name(cut)}", numbers)
         for cut, numbers in groups.items()
     ]
+
+
+def spoken(measure: Measure) -> str:
+    """The name of a measure in a sentence."""
+    return measure.short if measure.cut is None else f"{measure.short} at relevance ≥ {cut_name(measure.cut)}"
 
 
 def notes(comparison: Comparison, numbers: Sequence[int]) -> str:
