@@ -25,7 +25,11 @@ Progress = Callable[[str, int, int | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """An option of a ranker: its value unless given, the values that tuning tries (the most promising first), and what it is."""
+    """An option of a ranker: its value unless given, the values that tuning tries (the most promising first), and what it is.
+
+    Values are of the kind of the default. Where that is ``None`` they are of the kind of what is tried, numbers where there is a
+    bound, else texts; the text ``none`` is ``None``.
+    """
 
     default: Any
     help: str
@@ -154,8 +158,11 @@ _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no"
 def _checked(ranker: str, name: str, setting: Setting, value: Any) -> Any:
     default = setting.default
     what = f"the setting {name!r} of the ranker {ranker!r} is {value!r}"
-    if value is None and default is None:
-        return None
+    if default is None:
+        if value is None or (isinstance(value, str) and value.strip().lower() == "none"):
+            return None
+        bounded = setting.low is not None or setting.high is not None
+        default = next((other for other in setting.tried if other is not None), 0.0 if bounded else "")
     try:
         if isinstance(default, bool):
             value = _TRUTH[str(value).strip().lower()]

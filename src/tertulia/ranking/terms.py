@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
     from tertulia.ranking.examples import Example
 
-__all__ = ["TermStatistics", "Vector", "character_grams", "cosine", "distinct_texts", "tfidf", "weighted_sum"]
+__all__ = [
+    "TermStatistics",
+    "Vector",
+    "character_grams",
+    "cosine",
+    "distinct_texts",
+    "of_length_one",
+    "tfidf",
+    "weighted_sum",
+]
 
 Vector = Mapping[str, float]
 """A sparse vector: a weight for each term that has one."""
@@ -169,7 +178,7 @@ def tfidf(terms: Iterable[str], statistics: TermStatistics) -> Vector:
         term: idf_of.get(term, unknown) if count == 1 else (1.0 + log(count)) * idf_of.get(term, unknown)
         for term, count in Counter(terms).items()
     }
-    return _of_length_one(weights)
+    return of_length_one(weights)
 
 
 def weighted_sum(parts: Iterable[tuple[Vector, float]]) -> Vector:
@@ -181,10 +190,11 @@ def weighted_sum(parts: Iterable[tuple[Vector, float]]) -> Vector:
     for vector, factor in pairs:
         for term, weight in vector.items():
             total[term] = total.get(term, 0.0) + factor * weight
-    return _of_length_one(total)
+    return of_length_one(total)
 
 
-def _of_length_one(weights: dict[str, float]) -> Vector:
+def of_length_one(weights: Mapping[str, float]) -> Vector:
+    """The vector divided by its length; empty where that is 0."""
     # ``fsum`` is exact, so that the order of the terms plays no part.
     length = math.sqrt(math.fsum([weight * weight for weight in weights.values()]))
     return {term: weight / length for term, weight in weights.items()} if length > 0 else {}

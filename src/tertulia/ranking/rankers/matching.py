@@ -1,0 +1,255 @@
+"""The matching score as a ranker: candidates like the responses that a bank of train contexts would give."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from tertulia.corpus.model import Dialogue, Utterance
+from tertulia.errors import ArtefactError, InputError
+from tertulia.ranking.model import read_arrays, read_head, write_arrays, write_head
+from tertulia.ranking.quality import default_cuts
+from tertulia.ranking.ranker import FitRun, Setting, chosen_settings
+from tertulia.ranking.terms import TermStatistics, Vector, cosine, distinct_texts, of_length_one, tfidf
+from tertulia.ranking.tuning import best_on_dev, combinations
+from tertulia.ranking.wording import Wording, guess_language
+from tertulia.retrieval.matching import MatchingIndex
+from tertulia.retrieval.weights import idf_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tertulia.ranking.examples import Example
+
+__all__ = ["Matching"]
+
+_ARRAYS, _BANK = "terms.npz", "bank"
+_LONG, _KEPT = 400, 16_384
+# The scale of section 6's weights at which its score is compared with published figures.
+_SCALE = 1.0
+
+
+class _Rows(NamedTuple):
+    """TF-IDF vectors of the banked responses: those of the utterance ``n`` of the index are at ``first[n]:first[n + 1]``.
+
+    An utterance that is no response, for it is the context of one, has no terms.
+    """
+
+    first: NDArray[np.int64]  # [utterances + 1]
+    terms: NDArray[np.int64]  # numbers of terms in the order of the statistics
+    weights: NDArray[np.float64]
+
+
+class _Parts(NamedTuple):
+    """What the scores of one example are made of, whatever ``own`` and ``power`` are. Arrays have an item for each candidate."""
+
+    found: Mapping[float, NDArray[np.float64]]  # by power: the best root of S times likeness to the power
+    own: NDArray[np.float64]  # S_cr of the candidate itself over the lengths: from 0 to 1, for each turn
+
+
+class Matching:
+    """Section 6 of the design, with candidates that have no context of their own in the bank.
+
+    The bank holds the contexts of train with their positive responses r. With q the last turn, q_c the turn before it and S the
+    matching score, a candidate x has
+
+        max over r of  sqrt(S(q, q_c; r)) · like(x, r)^power  +  own · S_cr(q, x) / (‖q^4‖ ‖x^4‖)
+
+    ``like`` is the TF-IDF cosine of two responses. So x answers as well as the best banked response that it is like, and what S
+    gives for words that it shares with q counts for x itself, over all turns by their weights. docs/ranking.md says why.
+    """
+
+    name: ClassVar[str] = "matching"
+    summary: ClassVar[str] = "likeness to what the matching score finds in a bank of train responses"
+    supervised: ClassVar[bool] = True
+    known_settings: ClassVar[Mapping[str, Setting]] = {
+        "own": Setting(
+            1.0, "the weight of the words that a candidate itself shares with the prompt", (1.0, 0.3, 3.0, 0.1), 0, 1e6
+        ),
+        "power": Setting(2.0, "how alike a candidate must be to a banked response", (2.0, 1.0, 4.0), 0.1, 100),
+        "depth": Setting(1000, "how many banked responses are looked at", low=1, high=100_000),
+        "cut": Setting(
+            None,
+            "the relevance from which a response of train is banked; the lowest usual one unless given",
+            low=-1e9,
+            high=1e9,
+        ),
+    }
+
+    def __init__(self, settings: Mapping[str, Any] | None = None) -> None:
+        self.settings = chosen_settings(type(self), settings)
+        self._fixed = frozenset(settings or ())
+        self._report: dict[str, Any] = {}
+        self._index: MatchingIndex | None = None
+
+    # ------------------------------------------------------------------ learn
+
+    def fit(self, train: Sequence[Example], dev: Sequence[Example], run: FitRun) -> None:
+        """Bank the positive responses of train; choose by dev how much their likeness counts."""
+        if "cut" not in self._fixed:
+            self.settings["cut"] = default_cuts(train)[0]
+        bank = list(_bank(train, self.settings["cut"]))
+        if not bank:
+            raise InputError(f"train has no response of relevance {self.settings['cut']:g} or more to match with")
+        # A language whose words stand apart can be any; the index has tokenizers for two.
+        chinese = run.wording.language != "en" and guess_language(train) != "en"
+        folder = Path(tempfile.mkdtemp(prefix="tertulia-matching-"))
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        index = MatchingIndex.build(bank, folder / _BANK, language="zh" if chinese else "en", scale=_SCALE)
+        statistics = TermStatistics.collect(map(run.wording.words, distinct_texts(train)))
+        self._use(run.wording, statistics, index, None)
+        self._rows = self._rows_of(bank)
+        tried = combinations(self.known_settings, run.trials, run.seed, start=self.settings, fixed=self._fixed)
+        powers = sorted({settings["power"] for settings in tried})
+        parts = [self._parts(example, powers) for example in dev]
+        tuned = best_on_dev(tried, lambda settings: (_scores(each, settings) for each in parts), dev, run)
+        self.settings = tuned.settings
+        self._report = {"tuning": tuned.to_json(), "banked_responses": len(bank)}
+
+    def _use(self, wording: Wording, statistics: TermStatistics, index: MatchingIndex, rows: _Rows | None) -> None:
+        self._wording, self._statistics, self._index = wording, statistics, index
+        self._number = {term: number for number, term in enumerate(statistics.frequency)}
+        self._vector_kept, self._fourth_kept = lru_cache(_KEPT)(self._vector), lru_cache(_KEPT)(self._fourth)
+        self._idf: dict[str, float] = {}
+        if rows is not None:
+            self._rows = rows
+
+    def _rows_of(self, bank: Sequence[Dialogue]) -> _Rows:
+        lengths: list[int] = []
+        terms: list[int] = []
+        weights: list[float] = []
+        for dialogue in bank:
+            vector = self._vector(dialogue.texts[-1])
+            lengths += [0] * (len(dialogue.utterances) - 1) + [len(vector)]
+            terms += [self._number[term] for term in vector]
+            weights += vector.values()
+        return _Rows(np.cumsum([0, *lengths], dtype=np.int64), np.array(terms, dtype=np.int64), np.array(weights))
+
+    # ------------------------------------------------------------------ score
+
+    def score(self, examples: Iterable[Example]) -> Iterator[NDArray[np.float64]]:
+        """The score of each candidate of each example, at least 0."""
+        for example in examples:
+            yield _scores(self._parts(example, [self.settings["power"]]), self.settings)
+
+    def _parts(self, example: Example, powers: Iterable[float]) -> _Parts:
+        turns = self._wording.weighted_turns(example)
+        strength, like = self._matches(turns, example.texts)
+        found = {power: (strength * like**power).max(axis=1, initial=0.0) for power in powers}
+        fourths = [(self._of(text, self._fourth_kept, self._fourth), weight) for text, weight in turns]
+        own = []
+        for text in example.texts:
+            fourth = self._of(text, self._fourth_kept, self._fourth)
+            own.append(sum([weight * cosine(turn, fourth) for turn, weight in fourths]))
+        return _Parts(found, np.array(own, dtype=np.float64))
+
+    def _matches(
+        self, turns: Sequence[tuple[str, float]], texts: Sequence[str]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of the banked responses that answer the turns the root of S, and the cosine of each candidate with each of them."""
+        if self._index is None:
+            raise InputError("the ranker 'matching' was neither fitted nor loaded")
+        last, before = ([text for text, _ in turns[:2]] + ["", ""])[:2]
+        matches = self._index.search(last, before, k=self.settings["depth"])
+        numbers = np.array([match.number for match in matches], dtype=np.int64)
+        scores = np.array([match.score for match in matches], dtype=np.float64)
+        first, terms, weights = self._rows
+        lengths = first[numbers + 1] - first[numbers]
+        numbers, scores, lengths = numbers[lengths > 0], scores[lengths > 0], lengths[lengths > 0]
+        row = np.repeat(np.arange(len(numbers)), lengths)
+        at = np.repeat(first[numbers] - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(row))
+        found_terms, found_weights = terms[at], weights[at]
+        like = np.zeros((len(texts), len(numbers)))
+        dense = np.zeros(len(self._number))
+        for place, text in enumerate(texts):
+            vector = self._of(text, self._vector_kept, self._vector)
+            known = [(self._number[term], weight) for term, weight in vector.items() if term in self._number]
+            if known and len(numbers):
+                used = np.array([number for number, _ in known], dtype=np.int64)
+                dense[used] = [weight for _, weight in known]
+                like[place] = np.bincount(row, found_weights * dense[found_terms], minlength=len(numbers))
+                dense[used] = 0.0
+        return np.sqrt(scores), like
+
+    def _of(self, text: str, kept: Any, plain: Any) -> Vector:
+        vector: Vector = kept(text) if len(text) <= _LONG else plain(text)
+        return vector
+
+    def _vector(self, text: str) -> Vector:
+        return tfidf(self._wording.words(text), self._statistics)
+
+    def _fourth(self, text: str) -> Vector:
+        """The vector w^4 of section 6 on the distinct words of a text, brought to length 1."""
+        words = sorted(set(self._wording.words(text)))
+        language = self._index.language if self._index is not None else "en"
+        new = [word for word in words if word not in self._idf]
+        self._idf.update(zip(new, idf_weights(new, language, _SCALE).tolist(), strict=True))
+        return of_length_one({word: self._idf[word] ** 4 for word in words})
+
+    # ------------------------------------------------------------------ keep
+
+    def save(self, directory: Path) -> None:
+        """Write the settings, the statistics, the vectors of the bank, and the index as a part."""
+        if self._index is None:
+            raise InputError("the ranker 'matching' was neither fitted nor loaded")
+        write_head(directory, self, self._wording, report=self._report)
+        rows = {f"rows.{name}": array for name, array in self._rows._asdict().items()}
+        write_arrays(directory / _ARRAYS, self._statistics.to_arrays() | rows)
+        shutil.copytree(self._index.path, directory / _BANK)
+
+    @classmethod
+    def load(cls, directory: Path) -> Self:
+        """The ranker that was saved; raises as ``Ranker.load`` says."""
+        head = read_head(directory, cls)
+        arrays = read_arrays(directory / _ARRAYS)
+        statistics = TermStatistics.from_arrays(arrays)
+        index = MatchingIndex.open(directory / _BANK)
+        ranker = cls(head.settings)
+        ranker._report = dict(head.more["report"])
+        rows = _Rows(arrays["rows.first"], arrays["rows.terms"], arrays["rows.weights"])
+        _check(rows, len(statistics.frequency), index, directory / _ARRAYS)
+        ranker._use(head.wording, statistics, index, rows)
+        return ranker
+
+    def report(self) -> dict[str, Any]:
+        """What was chosen on dev, and how many responses are banked."""
+        return self._report
+
+
+def _bank(train: Iterable[Example], cut: float) -> Iterator[Dialogue]:
+    """A dialogue for each positive response: the turn before the last, the last turn, the response."""
+    for number, example in enumerate(train):
+        if not example.turns:
+            continue
+        for place in np.flatnonzero(example.relevance >= cut).tolist():
+            texts = [*(turn.text for turn in example.turns[-2:]), example.texts[place]]
+            utterances = [Utterance(at, at, "AB"[at % 2], text) for at, text in enumerate(texts)]
+            yield Dialogue(f"{number}#{place}", utterances)
+
+
+def _scores(parts: _Parts, settings: Mapping[str, Any]) -> NDArray[np.float64]:
+    scores: NDArray[np.float64] = parts.found[settings["power"]] + settings["own"] * parts.own
+    return scores
+
+
+def _check(rows: _Rows, terms: int, index: MatchingIndex, where: Path) -> None:
+    first = rows.first
+    holds = (
+        [array.dtype for array in rows] == [np.int64, np.int64, np.float64]
+        and all(array.ndim == 1 for array in rows)
+        and len(first) == index.counts["utterances"] + 1
+        and int(first[0]) == 0
+        and bool((np.diff(first) >= 0).all())
+        and int(first[-1]) == len(rows.terms) == len(rows.weights)
+        and bool(((rows.terms >= 0) & (rows.terms < terms)).all())
+        and bool(((rows.weights >= 0) & (rows.weights <= 1.001)).all())
+    )
+    if not holds:
+        raise ArtefactError("does not hold the vectors of the bank's responses", where=where, hint="train it again")
