@@ -84,10 +84,10 @@ def _print_agreement(agreement: dict[str, Any]) -> None:
 
 def _print_dropped(found: dict[str, Any]) -> None:
     candidates, pairs = found["candidates"], found["agreement"]["before"]["pairs"]
-    share = candidates["dropped"] / pairs if pairs else 0.0
+    share, contexts = candidates["dropped"] / pairs, found["contexts_dropped"]
     print(
         f"\n{number(candidates['dropped'])} of {number(pairs)} candidates ({share:.1%}) dropped, "
-        f"and {number(found['contexts_dropped'])} contexts that had no other."
+        f"and {number(contexts)} context{'' if contexts == 1 else 's'} that had no other."
     )
     if not candidates["dropped"]:
         print("None was far apart: perhaps they were dropped before.")
