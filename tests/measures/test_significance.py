@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from tertulia.errors import InputError
 from tertulia.measures.bootstrap import bootstrap_interval
@@ -211,3 +212,29 @@ def test_a_context_of_some_systems_only_is_refused_and_named() -> None:
         paired_randomisation([1.0], [0.0], replicates=0)
     with pytest.raises(InputError, match="at least one"):
         tukey_hsd(matrix, replicates=0)
+
+
+# -- outside ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_paired_test_is_that_of_scipy() -> None:
+    random = np.random.default_rng(8)
+    a = random.random(11)
+    b = np.clip(a + random.normal(-0.05, 0.1, 11), 0, 1)
+    outside = stats.permutation_test(
+        (a, b), lambda one, other: float(np.mean(one - other)), permutation_type="samples", n_resamples=10_000
+    )
+    # All 2^11 ways, in both.
+    assert paired_randomisation(a, b) == pytest.approx(outside.pvalue, abs=1e-12)
+
+
+def test_of_normal_values_randomised_tukey_is_the_one_by_tables() -> None:
+    """The studentised range of two ways without replication: exact for normal values, which the randomised test does not need."""
+    random = np.random.default_rng(9)
+    values = random.normal(0, 1, (60, 5)) + random.normal(0, 2, (60, 1)) + np.array([0.8, 0.4, 0.1, 0, 0])
+    found = tukey_hsd(values, replicates=4_000)
+    # sqrt(n) times the size of the effect is the studentised difference.
+    expected = stats.studentized_range.sf(np.abs(effect_sizes(values)) * math.sqrt(60), 5, 59 * 4)
+    np.fill_diagonal(expected, 1)
+    assert expected.min() < 0.05 < np.median(expected)
+    np.testing.assert_allclose(found, expected, atol=0.04)
