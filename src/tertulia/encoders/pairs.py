@@ -84,6 +84,8 @@ class PairNet:
         width = prompt.width
         self.words = nn.Embedding(vocabulary, size, padding_idx=PADDING, sparse=True)
         nn.init.normal_(self.words.weight, std=size**-0.5)
+        with torch.no_grad():
+            self.words.weight[PADDING] = 0
         self.matrix = nn.Linear(width, width, bias=False)
         nn.init.eye_(self.matrix.weight)
         self.from_prompt = nn.Linear(width, hidden)

@@ -57,7 +57,10 @@ def device_of(name: str) -> torch.device:
 
 @contextmanager
 def reproducible(seed: int, device: torch.device, workers: int) -> Iterator[None]:
-    """Within: chance begins at ``seed``, only deterministic algorithms run, on ``workers`` threads. After: all as before."""
+    """Within: chance begins at ``seed``, only deterministic algorithms run, on ``workers`` threads. After: all as before.
+
+    What the encoders use of the processor's algorithms is deterministic; a GPU has others, which must be asked for.
+    """
     import torch
 
     if device.type == "cuda":
@@ -72,14 +75,16 @@ def reproducible(seed: int, device: torch.device, workers: int) -> Iterator[None
     with torch.random.fork_rng(devices=[torch.cuda.current_device()] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         torch.set_num_threads(max(1, workers))
-        torch.use_deterministic_algorithms(True)
+        if device.type == "cuda":
+            torch.use_deterministic_algorithms(True)
         # Nothing here reads memory before it is written, which is all that filling it would guard against.
         setattr(torch.utils.deterministic, _FILL, False)
         try:
             yield
         finally:
             setattr(torch.utils.deterministic, _FILL, filled)
-            torch.use_deterministic_algorithms(strict, warn_only=lenient)
+            if device.type == "cuda":
+                torch.use_deterministic_algorithms(strict, warn_only=lenient)
             torch.set_num_threads(threads)
 
 

@@ -22,6 +22,7 @@ __all__ = ["cooccurrences", "word_vectors"]
 _SMOOTHING = 0.75
 _OVERSAMPLED = 20
 _ROUNDS = 4
+_NOTHING = 1e-6
 
 
 def cooccurrences(
@@ -87,6 +88,7 @@ def word_vectors(
     greatest = np.abs(vectors).argmax(axis=0)
     vectors = vectors * np.where(vectors[greatest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
     length = np.linalg.norm(vectors, axis=1)
-    vectors /= max(float(length[length > 0].mean()), 1e-12) if (length > 0).any() else 1.0
-    found[:, : vectors.shape[1]] = vectors
+    # What is left of a word that these dimensions do not have is the error of the arithmetic.
+    there = length > _NOTHING * length.max()
+    found[there, : vectors.shape[1]] = vectors[there] / length[there].mean()
     return found

@@ -12,7 +12,7 @@ from tertulia.encoders.batches import NumberedTexts
 from tertulia.encoders.pairs import PairNet, TextEncoder
 from tertulia.encoders.runtime import device_of, fill, load_torch, read_tensors, reproducible, write_tensors
 from tertulia.encoders.training import Epoch, Optimizer, train
-from tertulia.encoders.vocabulary import PADDING, Vocabulary
+from tertulia.encoders.vocabulary import Vocabulary
 from tertulia.encoders.word_vectors import word_vectors
 from tertulia.errors import ArtefactError, InputError
 from tertulia.ranking.model import read_head, read_json, write_head, write_json
@@ -243,7 +243,6 @@ def _begin(net: PairNet, table: PairTable, settings: Mapping[str, Any], texts: N
             vectors = word_vectors(texts, len(net.words.weight), settings["embedding"], window=_WINDOW, seed=seed)
             seen = np.flatnonzero(np.abs(vectors).sum(axis=1))
             net.words.weight[seen] = torch.from_numpy(vectors[seen])
-            net.words.weight[PADDING] = 0
         net.words.weight.requires_grad_(settings["learn_vectors"])
         if settings["loss"] == "mse":
             said = table.weights > 0
