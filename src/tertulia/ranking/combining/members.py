@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tertulia.errors import ConfigurationError, InputError, TertuliaError
+from tertulia.ranking.combining.feature_members import FEATURE_MEMBERS, out_of_fold_by_features
 from tertulia.ranking.combining.inputs import rounded
 from tertulia.ranking.crossfit import folds_of, out_of_fold
 from tertulia.ranking.model import load_ranker
@@ -17,6 +18,7 @@ from tertulia.ranking.registry import RANKERS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tertulia.ranking.combining.feature_members import FeatureTable
     from tertulia.ranking.examples import Example
     from tertulia.ranking.ranker import FitRun, Ranker
 
@@ -26,6 +28,7 @@ FAST = ("length", "cosine", "bm25", "matching", "svmrank", "gbdt")
 """The members of ``members=fast``: those without a neural network."""
 SLOW = frozenset({"bilstm", "cnn", "crossencoder"})
 """Rankers whose fit takes so long that it is repeated for fewer folds."""
+_MANY = 1_000
 _NEVER = frozenset({"ensemble", "random"})
 
 
@@ -107,15 +110,17 @@ def fit_members(
     folds: int,
     slow_folds: int,
     strict: bool,
+    table: FeatureTable | None = None,
 ) -> Iterator[Member | tuple[str, str]]:
     """The members one after the other; a name with the reason where one cannot be fitted, unless ``strict``.
 
-    A ranker that ``run.trained`` has is loaded, not fitted again; its settings are those of the rankers of the folds.
+    A ranker that ``run.trained`` has is loaded, not fitted again; its settings are those of the rankers of the folds. What learns
+    from features alone takes those of ``table`` in the folds, if there is one.
     """
     for name in names:
         run.progress(f"member {name}", 0, None)
         try:
-            yield _fitted(name, train, dev, run, slow_folds if name in SLOW else folds)
+            yield _fitted(name, train, dev, run, slow_folds if name in SLOW else folds, table)
         except TertuliaError as error:
             if strict:
                 raise
@@ -127,15 +132,27 @@ def fit_members(
             yield name, f"{type(error).__name__}: {error}"
 
 
-def _fitted(name: str, train: Sequence[Example], dev: Sequence[Example], run: FitRun, folds: int) -> Member:
+def _fitted(
+    name: str, train: Sequence[Example], dev: Sequence[Example], run: FitRun, folds: int, table: FeatureTable | None
+) -> Member:
     factory: type[Ranker] = RANKERS.factory(name)
     if name in run.trained:
         ranker = load_ranker(run.trained[name])
     else:
         ranker = factory()
         ranker.fit(train, dev, run)
-    chosen = dict(ranker.settings)
-    scores = joined(out_of_fold(lambda: factory(chosen), train, dev, run, most_folds(train, folds, run.seed)))
+    if not factory.supervised and len(train) >= _MANY:
+        # It knows no relevance to give away, and one text of so many changes little.
+        seen = list(ranker.score(train))
+    else:
+        # Nobody asks what the features of the rankers of folds are worth.
+        chosen = ranker.settings | ({"shuffles": 0} if "shuffles" in ranker.settings else {})
+        parts = most_folds(train, folds, run.seed)
+        if table is not None and name in FEATURE_MEMBERS:
+            seen = out_of_fold_by_features(name, chosen, table, train, dev, run, parts)
+        else:
+            seen = out_of_fold(lambda: factory(chosen), train, dev, run, parts)
+    scores = joined(seen)
     center, scale = float(scores.mean()), float(scores.std())
     if scale <= 1e-9 * max(1.0, abs(center)):
         scale = 1.0

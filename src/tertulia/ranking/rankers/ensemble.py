@@ -11,11 +11,12 @@ import numpy as np
 from tertulia.artefact import Manifest
 from tertulia.errors import ArtefactError, InputError
 from tertulia.ranking.combining.choice import WAYS, Material, Mixture, choose
+from tertulia.ranking.combining.feature_members import FeatureTable
 from tertulia.ranking.combining.importance import input_importance
 from tertulia.ranking.combining.inputs import Inputs, labels_of, offsets_of
 from tertulia.ranking.combining.keeping import load_combiner, load_members, save_combiner
 from tertulia.ranking.combining.members import Member, fit_members, joined, member_names, most_folds, standardised
-from tertulia.ranking.features.feature_set import FeatureSet
+from tertulia.ranking.features import FeatureSet
 from tertulia.ranking.model import RANKER, read_head, save_ranker, write_head
 from tertulia.ranking.negatives import seed_of
 from tertulia.ranking.ranker import Ranker, Setting, chosen_settings
@@ -76,17 +77,40 @@ class Ensemble:
         """
         _check_material(train)
         self._wording = run.wording
+        table = None
+        if self.settings["features"]:
+            features = FeatureSet.fit(train, run)
+            table = FeatureTable(features, features.train_matrix(train, run), features.matrix(dev))
+        members, left_out = self._fit_members(train, dev, run, table)
+        self._members = {each.name: (each.ranker, each.center, each.scale) for each in members}
+        self._features = None if table is None else table.features
+        none = np.zeros((_rows(train) + _rows(dev), 0))
+        everything = Inputs(
+            tuple(self._members),
+            () if self._features is None else tuple(self._features.names),
+            np.stack([np.concatenate([each.train, each.dev]) for each in members], axis=1),
+            none if table is None else np.concatenate([table.train, table.dev]).astype(np.float64),
+            offsets_of(np.array([len(example) for example in [*train, *dev]], dtype=np.int64)),
+        )
+        self._choose(everything, [*train, *dev], len(train), run)
+        self._report["left_out"] = left_out
+        self._report["members"] = {name: each.report() for name, (each, _, _) in self._members.items()}
+
+    def _fit_members(
+        self, train: Sequence[Example], dev: Sequence[Example], run: FitRun, table: FeatureTable | None
+    ) -> tuple[list[Member], dict[str, str]]:
+        """The members, and of those that cannot be fitted why."""
         chosen = self.settings
-        names = member_names(chosen["members"], run)
         found = list(
             fit_members(
-                names,
+                member_names(chosen["members"], run),
                 train,
                 dev,
                 run,
                 folds=chosen["folds"],
                 slow_folds=chosen["slow_folds"],
                 strict=chosen["members"] not in ("auto", "fast"),
+                table=table,
             )
         )
         members = [each for each in found if isinstance(each, Member)]
@@ -94,24 +118,7 @@ class Ensemble:
         if not members:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
             raise InputError(f"no member of the ensemble can be fitted: {reasons}")
-        self._members = {each.name: (each.ranker, each.center, each.scale) for each in members}
-        self._features = None
-        train_features, dev_features = np.zeros((_rows(train), 0)), np.zeros((_rows(dev), 0))
-        if chosen["features"]:
-            run.progress("features", 0, None)
-            self._features = FeatureSet.fit(train, run)
-            train_features = self._features.train_matrix(train, run).astype(np.float64)
-            dev_features = self._features.matrix(dev).astype(np.float64)
-        everything = Inputs(
-            tuple(self._members),
-            () if self._features is None else tuple(self._features.names),
-            np.stack([np.concatenate([each.train, each.dev]) for each in members], axis=1),
-            np.concatenate([train_features, dev_features]),
-            offsets_of(np.array([len(example) for example in [*train, *dev]], dtype=np.int64)),
-        )
-        self._choose(everything, [*train, *dev], len(train), run)
-        self._report["left_out"] = left_out
-        self._report["members"] = {name: each.report() for name, (each, _, _) in self._members.items()}
+        return members, left_out
 
     def _choose(self, everything: Inputs, examples: Sequence[Example], of_train: int, run: FitRun) -> None:
         """Choose a combiner on all that is given, and learn it from what is of train."""
