@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import numpy as np
 
 from tertulia.corpus.model import Candidate, RankingRecord, Turn
 from tertulia.corpus.parts.splitting import DEFAULT_FRACTIONS, assign, targets
 from tertulia.errors import InputError
+from tertulia.ranking.votes import vote_relevance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Example", "Splits", "example_of", "group_numbers", "load_splits", "order_key", "read_examples"]
 
 TRAIN, DEV, TEST = "train", "dev", "test"
+# So many votes nobody casts: what says so is no count of votes.
+_VOTES = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +64,28 @@ class Splits(NamedTuple):
 
 
 def example_of(record: RankingRecord, texts: dict[str, str] | None = None) -> Example:
-    """A record as rankers see it; equal texts become one object where ``texts`` is given."""
+    """A record as rankers see it; equal texts become one object where ``texts`` is given.
+
+    Raises
+    ------
+    InputError
+        A relevance is infinite.
+    """
     texts = {} if texts is None else texts
     candidates = record.candidates
-    relevance = [np.nan if candidate.relevance is None else candidate.relevance for candidate in candidates]
+    values = [np.nan if candidate.relevance is None else candidate.relevance for candidate in candidates]
+    relevance = np.array(values, dtype=np.float64)
+    if np.isinf(relevance).any():
+        place = int(np.flatnonzero(np.isinf(relevance))[0])
+        raise InputError(
+            f"the candidate {place} of the context {record.context.id!r} has the relevance {values[place]}; "
+            "expected a finite number, or none"
+        )
     return Example(
         record.context.id,
         tuple(Turn(turn.role, texts.setdefault(turn.text, turn.text)) for turn in record.context.turns),
         tuple(texts.setdefault(candidate.text, candidate.text) for candidate in candidates),
-        np.array(relevance, dtype=np.float64),
+        relevance,
         np.array([_deviation(candidate) for candidate in candidates], dtype=np.float64),
         record.context.domain,
         record.context.attributes,
@@ -76,12 +93,17 @@ def example_of(record: RankingRecord, texts: dict[str, str] | None = None) -> Ex
 
 
 def _deviation(candidate: Candidate) -> float:
-    """Of a relevance (likes + 1) / (likes + dislikes + 2): the deviation of the Beta distribution whose mean it is."""
+    """Of a relevance that likes and dislikes tell: the deviation of the Beta distribution whose mean it is; else 0."""
     likes, dislikes = candidate.attributes.get("likes"), candidate.attributes.get("dislikes")
-    if not isinstance(likes, int) or not isinstance(dislikes, int):
+    if not _is_count(likes) or not _is_count(dislikes) or candidate.relevance is None:
         return 0.0
-    a, b = likes + 1, dislikes + 1
-    return float(np.sqrt(a * b / ((a + b) ** 2 * (a + b + 1))))
+    mean, deviation = vote_relevance(likes, dislikes)
+    # Votes may also stand beside a relevance that somebody has given.
+    return deviation if math.isclose(candidate.relevance, mean, rel_tol=1e-6) else 0.0
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _VOTES
 
 
 def read_examples(source: RankingSet) -> tuple[dict[str | None, list[Example]], dict[str, str | None]]:
@@ -124,6 +146,9 @@ def load_splits(source: RankingSet, *, seed: int = 0) -> Splits:
         found = _divided(named.get(TRAIN, []), dialogues, {TRAIN: 0.9, DEV: 0.1}, seed)
         named |= found
         how = f"a tenth of train, by prompt, with the seed {seed}, is dev: the set has none"
+    other = sum(len(examples) for split, examples in named.items() if split not in (TRAIN, DEV, TEST))
+    if other:
+        how += f"; {other:,} contexts of no split or another one are left out"
     splits = Splits(named.get(TRAIN, []), named.get(DEV, []), named.get(TEST, []), how)
     for name, examples in zip((TRAIN, DEV, TEST), splits, strict=False):
         if not examples:

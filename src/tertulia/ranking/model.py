@@ -120,7 +120,8 @@ def read_head(directory: Path, ranker: type[Ranker]) -> Head:
 
 def write_json(path: Path, value: Any) -> None:
     """Write a value as JSON with sorted keys."""
-    path.write_text(canonical_json(value) + "\n", encoding="utf-8")
+    # Half a surrogate pair, which a text of a set may hold, becomes the escape that JSON has for it.
+    path.write_bytes((canonical_json(value) + "\n").encode("utf-8", "backslashreplace"))
 
 
 def read_json(path: Path) -> Any:
@@ -159,10 +160,15 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     ArtefactError
         There is no such file, or it does not hold arrays of numbers.
     """
+    arrays: dict[str, NDArray[Any]] = {}
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                with archive.open(name) as file:
+                    arrays[name.removesuffix(".npy")] = np.lib.format.read_array(file, allow_pickle=False)
     except OSError as error:
-        raise ArtefactError(f"cannot be read: {error}", where=path, hint="train it again") from None
-    except (ValueError, zipfile.BadZipFile, EOFError, KeyError) as error:
+        raise ArtefactError(f"cannot be read: {error.strerror or error}", where=path, hint="train it again") from None
+    except Exception as error:
+        # A damaged archive makes the two libraries fail in more ways than they document.
         raise ArtefactError(f"does not hold arrays of numbers: {error}", where=path, hint="train it again") from None
+    return arrays

@@ -157,7 +157,7 @@ _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no"
 
 def _checked(ranker: str, name: str, setting: Setting, value: Any) -> Any:
     default = setting.default
-    what = f"the setting {name!r} of the ranker {ranker!r} is {value!r}"
+    what = f"the setting {name!r} of the ranker {ranker!r} is {str(value)[:60]!r}"
     if default is None:
         if value is None or (isinstance(value, str) and value.strip().lower() == "none"):
             return None

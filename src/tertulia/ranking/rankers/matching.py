@@ -73,8 +73,8 @@ class Matching:
         "own": Setting(
             1.0, "the weight of the words that a candidate itself shares with the prompt", (1.0, 0.3, 3.0, 0.1), 0, 1e6
         ),
-        "power": Setting(2.0, "how alike a candidate must be to a banked response", (2.0, 1.0, 4.0), 0.1, 100),
-        "depth": Setting(1000, "how many banked responses are looked at", low=1, high=100_000),
+        "power": Setting(2.0, "how alike a candidate must be to a banked response", (2.0, 4.0, 1.0), 0.1, 100),
+        "depth": Setting(256, "how many banked responses are looked at, the best first", low=1, high=100_000),
         "cut": Setting(
             None,
             "the relevance from which a response of train is banked; the lowest usual one unless given",
