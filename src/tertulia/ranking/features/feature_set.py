@@ -12,12 +12,16 @@ import numpy as np
 
 from tertulia.errors import ArtefactError, InputError
 from tertulia.ranking.crossfit import folds_of
+from tertulia.ranking.features.association import Association
 from tertulia.ranking.features.borrowed import without_borrowed
+from tertulia.ranking.features.generality import Generality
+from tertulia.ranking.features.language_model import LanguageModel
 from tertulia.ranking.features.learned import LearnedPart, Read
 from tertulia.ranking.features.lexicon import Lexicon
 from tertulia.ranking.features.relative import relative
 from tertulia.ranking.features.table import PAIR_FEATURES
 from tertulia.ranking.features.texts import Reader
+from tertulia.ranking.features.worth import Worth
 from tertulia.ranking.importance import divided
 from tertulia.ranking.model import read_arrays, read_json, write_arrays, write_json
 
@@ -29,7 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LEARNED_PARTS", "RELATIVE", "FeatureSet"]
 
-LEARNED_PARTS: dict[str, type[LearnedPart]] = {}
+LEARNED_PARTS: dict[str, type[LearnedPart]] = {
+    part.name: part for part in (Generality, LanguageModel, Association, Worth)
+}
 """The parts that are learned, in the order of their columns."""
 
 RELATIVE = " (relative)"

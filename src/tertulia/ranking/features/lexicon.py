@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tertulia.errors import ArtefactError
 from tertulia.ranking.features.texts import squeezed
 from tertulia.ranking.wording import Wording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from tertulia.ranking.examples import Example
 
 __all__ = ["Lexicon", "distinct_texts"]
 
-_GRAM_SIZES = {"en": (3, 4), "zh": (1, 2), "segmented": (1, 2)}
+_GRAM_SIZES = {"en": (4,), "zh": (1, 2), "segmented": (1, 2)}
+_KEPT = 200_000
+_MOST_NUMBERED = 1_000_000
+_MARK = "?"
+_ASKING = re.compile("[?？]")
 
 
 def distinct_texts(examples: Iterable[Example]) -> list[str]:
@@ -46,10 +55,18 @@ class Lexicon:
         self.mean_words = mean_words
         self.frequency = words
         self._grams = grams
+        # Words that only one text has tell nothing of other words. A question mark is a word as well: it asks for an answer.
+        shared = [word for word, count in words.items() if count > 1 and word != _MARK]
+        if len(shared) > _MOST_NUMBERED:
+            shared = sorted(sorted(shared, key=lambda word: -words[word])[:_MOST_NUMBERED])
+        self.numbers = {word: number for number, word in enumerate((_MARK, *shared))}
+        self._numbered: dict[str, NDArray[np.int64]] = {}
         self._sizes = _GRAM_SIZES[wording.language]
         self._spaced = wording.language == "en"
-        # Of frequencies there are few, of words many.
-        self._idf_of = [math.log((documents + 1.0) / (count + 0.5)) for count in range(documents + 1)]
+        self._unknown = math.log((documents + 1.0) / 0.5)
+        # Weights of words and runs, looked up far more often than there are any: by how many texts they are less.
+        self._word_idf = [self._weights(words, less) for less in (0, 1)]
+        self._gram_idf = [self._weights(grams, less) for less in (0, 1)]
 
     @classmethod
     def of(cls, examples: Sequence[Example], wording: Wording) -> Lexicon:
@@ -67,16 +84,39 @@ class Lexicon:
         kept = {gram: count for gram, count in sorted(grams.items()) if count > 1}
         return cls(wording, len(texts), length / max(1, len(texts)), dict(sorted(words.items())), kept)
 
-    def idf(self, word: str, less: int = 0) -> float:
-        """ln((N + 1) / (n + ½)) with n the number of texts that have the word, ``less`` so many of them."""
-        return self._idf_of[max(0, self.frequency.get(word, 0) - less)]
+    def numbers_of(self, text: str) -> NDArray[np.int64]:
+        """The numbers of a text's distinct words that other texts have too, ascending."""
+        found = self._numbered.get(text)
+        if found is None:
+            numbers = {self.numbers.get(word, -1) for word in self.wording.words(text)} - {-1}
+            if _ASKING.search(text):
+                numbers.add(0)
+            found = np.array(sorted(numbers), dtype=np.int64)
+            if len(self._numbered) >= _KEPT:
+                self._numbered = {}
+            self._numbered[text] = found
+        return found
 
-    def gram_idf(self, gram: str, less: int = 0) -> float:
-        """The same of a run of characters."""
-        return self._idf_of[max(0, self._grams.get(gram, 0) - less)]
+    def idf(self, word: str, less: int = 0) -> float:
+        """ln((N + 1) / (n + ½)) with n the number of texts that have the word, ``less`` (0 or 1) so many of them."""
+        return self._word_idf[less].get(word, self._unknown)
+
+    def word_weights(self, counts: Mapping[str, int], less: int) -> dict[str, float]:
+        """(1 + ln(count)) · idf of words."""
+        return _weighted(counts, self._word_idf[less], self._unknown)
+
+    def gram_weights(self, counts: Mapping[str, int], less: int) -> dict[str, float]:
+        """The same of runs of characters."""
+        return _weighted(counts, self._gram_idf[less], self._unknown)
+
+    def _weights(self, frequency: Mapping[str, int], less: int) -> dict[str, float]:
+        # Of frequencies there are few, of words many.
+        counts = np.array(list(frequency.values()), dtype=np.float64)
+        weights = np.log((self.documents + 1.0) / (np.maximum(counts - less, 0.0) + 0.5))
+        return dict(zip(frequency, weights.tolist(), strict=True))
 
     def grams(self, text: str) -> list[str]:
-        """The runs of characters of a squeezed text: of 3 and 4 in English, of 1 and 2 in Chinese, without spaces there."""
+        """The runs of characters of a squeezed text: of 4 in English, of 1 and 2 in Chinese, without spaces there."""
         text = f" {text} " if self._spaced else text.replace(" ", "")
         return [text[at : at + size] for size in self._sizes for at in range(len(text) - size + 1)]
 
@@ -108,6 +148,13 @@ class Lexicon:
             return cls(Wording.from_json(value["wording"]), documents, mean_words, words, grams)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ArtefactError(f"has no lexicon that holds: {error}", hint="train it again") from None
+
+
+def _weighted(counts: Mapping[str, int], idf: Mapping[str, float], unknown: float) -> dict[str, float]:
+    return {
+        key: idf.get(key, unknown) if count == 1 else (1.0 + math.log(count)) * idf.get(key, unknown)
+        for key, count in counts.items()
+    }
 
 
 def _are_counts(counts: Any, documents: int) -> bool:

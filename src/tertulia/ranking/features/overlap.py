@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,9 +34,14 @@ def character_cosine(conversation: Conversation, response: Text) -> float:
     return _dot(conversation.prompt.gram_weights, response.gram_weights)
 
 
-def context_character_cosine(conversation: Conversation, response: Text) -> float:
-    """TF-IDF cosine of all turns, weighted, and the response, by runs of characters."""
-    return _dot(conversation.gram_weights, response.gram_weights)
+def dialogue_cosine(conversation: Conversation, response: Text) -> float:
+    """TF-IDF cosine of all turns as one text and the response, by words: whether it keeps to what is talked of."""
+    return _dot(conversation.whole, response.weights)
+
+
+def dialogue_character_cosine(conversation: Conversation, response: Text) -> float:
+    """TF-IDF cosine of all turns as one text and the response, by runs of characters."""
+    return _dot(conversation.whole_grams, response.gram_weights)
 
 
 def bm25(conversation: Conversation, response: Text) -> float:
@@ -69,13 +75,10 @@ def response_covered(conversation: Conversation, response: Text) -> float:
     return _covered(response, conversation.prompt)
 
 
-def context_covered(conversation: Conversation, response: Text) -> float:
-    """The share of the response's IDF that words of any turn have, the largest weight of a turn that has it counting."""
-    best: dict[str, float] = {}
-    for turn, weight in conversation.turns:
-        for word in response.counts.keys() & turn.counts.keys():
-            best[word] = max(weight, best.get(word, 0.0))
-    return sum(response.idf[word] * weight for word, weight in best.items()) / (response.whole_idf or 1.0)
+def dialogue_covered(conversation: Conversation, response: Text) -> float:
+    """The share of the response's IDF that words of any turn have."""
+    query = conversation.query
+    return sum(idf for word, idf in response.idf.items() if word in query) / (response.whole_idf or 1.0)
 
 
 def rarest_shared(conversation: Conversation, response: Text) -> float:
@@ -83,10 +86,16 @@ def rarest_shared(conversation: Conversation, response: Text) -> float:
     return max((response.idf[word] for word in response.counts if word in conversation.prompt.counts), default=0.0)
 
 
-def context_rarest_shared(conversation: Conversation, response: Text) -> float:
-    """The largest IDF of a word that the response shares with any turn, times the turn's weight."""
+def dialogue_rarest_shared(conversation: Conversation, response: Text) -> float:
+    """The largest IDF of a word that the response shares with any turn."""
     query = conversation.query
-    return max((response.idf[word] * min(1.0, query[word]) for word in response.counts if word in query), default=0.0)
+    return max((idf for word, idf in response.idf.items() if word in query), default=0.0)
+
+
+def dialogue_shared(conversation: Conversation, response: Text) -> float:
+    """The sum of the squared IDF of words that the response shares with any turn, ln(1 + sum). Source: the matching score."""
+    query = conversation.query
+    return math.log1p(sum(idf * idf for word, idf in response.idf.items() if word in query))
 
 
 def common_subsequence(conversation: Conversation, response: Text) -> float:

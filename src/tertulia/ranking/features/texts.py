@@ -43,14 +43,17 @@ class Text:
     @cached_property
     def weights(self) -> dict[str, float]:
         """TF-IDF of its words, tf being 1 + ln(count); of length 1 where there is a word."""
-        return _unit({word: (1.0 + math.log(count)) * self.idf[word] for word, count in self.counts.items()})
+        return _unit(self._lexicon.word_weights(self.counts, self._less))
+
+    @cached_property
+    def grams(self) -> Counter[str]:
+        """How often it has each run of characters."""
+        return Counter(self._lexicon.grams(self.squeezed))
 
     @cached_property
     def gram_weights(self) -> dict[str, float]:
-        """TF-IDF of its character n-grams, likewise."""
-        counts = Counter(self._lexicon.grams(self.squeezed))
-        idf, less = self._lexicon.gram_idf, self._less
-        return _unit({gram: (1.0 + math.log(count)) * idf(gram, less) for gram, count in counts.items()})
+        """TF-IDF of its runs of characters, likewise."""
+        return _unit(self._lexicon.gram_weights(self.grams, self._less))
 
     @cached_property
     def relative_length(self) -> float:
@@ -66,9 +69,10 @@ class Text:
 class Conversation:
     """The turns before a response: the last one is the prompt; ``turns`` are those that count, the last first, with weights."""
 
-    def __init__(self, turns: list[tuple[Text, float]], count: int, nothing: Text) -> None:
+    def __init__(self, turns: list[tuple[Text, float]], count: int, nothing: Text, lexicon: Lexicon) -> None:
         self.turns = turns
         self.count = count
+        self._lexicon = lexicon
         self.prompt = turns[0][0] if turns else nothing
         self.before = turns[1][0] if len(turns) > 1 else nothing
 
@@ -78,14 +82,19 @@ class Conversation:
         return _unit(_sum((turn.weights, weight) for turn, weight in self.turns))
 
     @cached_property
-    def gram_weights(self) -> dict[str, float]:
-        """The same of character n-grams."""
-        return _unit(_sum((turn.gram_weights, weight) for turn, weight in self.turns))
-
-    @cached_property
     def query(self) -> dict[str, float]:
         """How often each word is asked for, an occurrence counting as much as its turn."""
         return _sum((turn.counts, weight) for turn, weight in self.turns)
+
+    @cached_property
+    def whole(self) -> dict[str, float]:
+        """TF-IDF of the words of all turns as one text, each turn counting the same; of length 1 where there is a word."""
+        return _unit(self._lexicon.word_weights(_union(turn.counts for turn, _weight in self.turns), 0))
+
+    @cached_property
+    def whole_grams(self) -> dict[str, float]:
+        """The same of runs of characters."""
+        return _unit(self._lexicon.gram_weights(_union(turn.grams for turn, _weight in self.turns), 0))
 
 
 class Reader:
@@ -111,12 +120,21 @@ class Reader:
     def conversation(self, example: Example) -> Conversation:
         """The turns of an example that count."""
         weighted = self.lexicon.wording.weighted_turns(example)
-        return Conversation([(self.text(raw), weight) for raw, weight in weighted], len(example.turns), self.text(""))
+        turns = [(self.text(raw), weight) for raw, weight in weighted]
+        return Conversation(turns, len(example.turns), self.text(""), self.lexicon)
 
 
 def _unit(weights: dict[str, float]) -> dict[str, float]:
     length = math.sqrt(sum(weight * weight for weight in weights.values()))
     return {key: weight / length for key, weight in weights.items()} if length else weights
+
+
+def _union(parts: Iterable[Counter[str]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for counts in parts:
+        for key, count in counts.items():
+            found[key] = found.get(key, 0) + count
+    return found
 
 
 def _sum(parts: Iterable[tuple[dict[str, float] | Counter[str], float]]) -> dict[str, float]:
