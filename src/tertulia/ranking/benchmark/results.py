@@ -14,6 +14,7 @@ from tertulia.ranking.benchmark.comparing import replicate_means
 from tertulia.ranking.benchmark.protocols import RankingProtocol
 from tertulia.ranking.benchmark.worker import MODEL
 from tertulia.ranking.model import read_arrays, read_json
+from tertulia.ranking.votes import redrawn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -177,7 +178,7 @@ def redrawing(
         for draw in range(draws):
             random = np.random.default_rng((seed, draw))
             relevances = [
-                _drawn(relevance, deviation, random)
+                redrawn(relevance, deviation, random)
                 for relevance, deviation in zip(protocol.relevances, protocol.deviations, strict=True)
             ]
             values = np.mean([protocol.measured(measures, each, relevances) for each in kept], axis=0)
@@ -190,19 +191,3 @@ def redrawing(
         return np.concatenate(found)
 
     return drawn
-
-
-def _drawn(
-    relevance: NDArray[np.float64], deviation: NDArray[np.float64], random: np.random.Generator
-) -> NDArray[np.float64]:
-    """One draw of relevance from the Beta distributions of these means and deviations; what is certain stays as it is."""
-    found = relevance.copy()
-    uncertain = (deviation > 0) & (relevance > 0) & (relevance < 1)
-    if uncertain.any():
-        mean, spread = relevance[uncertain], deviation[uncertain]
-        total = mean * (1 - mean) / spread**2 - 1
-        usable = total > 0
-        mean, total = mean[usable], total[usable]
-        places = np.flatnonzero(uncertain)[usable]
-        found[places] = random.beta(mean * total, (1 - mean) * total)
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import json
@@ -14,15 +15,14 @@ from typing import Any
 import tertulia
 from tertulia import __version__
 from tertulia.artefact import canonical_json, digest_of_path
+from tertulia.ranking import examples, model, quality
+from tertulia.ranking.benchmark.options import ENSEMBLE
 from tertulia.ranking.registry import RANKERS
 
 __all__ = ["Task", "digest_of_model", "source_digest"]
 
 # Raised when what is kept changes its form.
 _FORM = 1
-# What is written in these rooms decides over models and scores; what compares and prints does not.
-_ROOMS = ("ranking", "encoders", "retrieval", "measures", "corpus/parts/splitting.py")
-_APART = "benchmark"
 
 
 @dataclass(frozen=True)
@@ -111,20 +111,53 @@ def _digest(value: Any) -> str:
 
 @cache
 def source_digest(system: str) -> str:
-    """A digest of the code that a ranker's scores come from, so that a change of it is a change of the key."""
-    root = Path(tertulia.__file__).parent
-    files = [
-        file for name in _ROOMS for file in ([root / name] if name.endswith(".py") else (root / name).rglob("*.py"))
-    ]
-    listing = {
-        file.relative_to(root).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in files
-        if _APART not in file.relative_to(root).parts
-    }
-    own = inspect.getsourcefile(RANKERS.factory(system))
-    if own is not None and not Path(own).is_relative_to(root):
-        listing["ranker"] = hashlib.sha256(Path(own).read_bytes()).hexdigest()
-    return _digest(listing)
+    """A digest of the code that a ranker's scores come from: its module, and all of Tertulia that this imports, however far.
+
+    A change of it is a change of the key, so that nothing that other code has made is taken for what this one makes.
+
+    Raises
+    ------
+    ConfigurationError
+        The ranker cannot be imported.
+    """
+    file = inspect.getsourcefile(RANKERS.factory(system))
+    begin = [Path(file)] if file is not None else []
+    begin += [Path(examples.__file__), Path(model.__file__), Path(quality.__file__)]
+    if system == ENSEMBLE:
+        # It makes its members by their names.
+        begin += Path(model.__file__).parent.joinpath("rankers").glob("*.py")
+    known: dict[Path, frozenset[Path]] = {}
+    while begin:
+        path = begin.pop()
+        if path not in known:
+            known[path] = _imported(path)
+            begin += known[path]
+    digests = sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in known)
+    return _digest(digests)
+
+
+@cache
+def _imported(path: Path) -> frozenset[Path]:
+    """The files of Tertulia that a file imports, at its top or within functions; none for what is no source."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return frozenset()
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(filter(None, map(_file_of, names)))
+
+
+def _file_of(name: str) -> Path | None:
+    first, *rest = name.split(".")
+    if first != "tertulia":
+        return None
+    place = Path(tertulia.__file__).parent.joinpath(*rest)
+    return next((file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()), None)
 
 
 @cache
