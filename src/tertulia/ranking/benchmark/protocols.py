@@ -211,7 +211,7 @@ class FullProtocol:
                     if known[text] == len(texts):
                         texts.append(text)
                 there = best.get(known[text])
-                if there is None or not relevance <= there[0]:
+                if there is None or np.isnan(there[0]) or relevance > there[0]:
                     best[known[text]] = (relevance, deviation)
             self.own.append(np.array(sorted(best), dtype=np.int64))
             self.relevances.append(np.array([best[number][0] for number in sorted(best)], dtype=np.float64))
