@@ -63,10 +63,17 @@ def write_bert(directory: Path, words: list[str] = WORDS, *, hidden: int = 16, l
     return directory
 
 
-def write_onnx(directory: Path, *, ranged: bool = False, vocabulary: int = len(WORDS) + 4, dimension: int = 8) -> Path:
+def write_onnx(
+    directory: Path,
+    words: list[str] = WORDS,
+    *,
+    ranged: bool = False,
+    vocabulary: int | None = None,
+    dimension: int = 8,
+) -> Path:
     """A graph that looks up a vector for each token; ``ranged`` ones are scaled by the largest number of the whole call."""
     directory.mkdir(parents=True, exist_ok=True)
-    table = np.random.default_rng(7).normal(size=(vocabulary, dimension)).astype("<f4")
+    table = np.random.default_rng(7).normal(size=(vocabulary or len(words) + 4, dimension)).astype("<f4")
     nodes = [_node("Gather", ["table", "input_ids"], ["hidden" if ranged else "last_hidden_state"])]
     if ranged:
         nodes.append(_node("ReduceMax", ["hidden"], ["most"], keepdims=0))
@@ -87,7 +94,7 @@ def write_onnx(directory: Path, *, ranged: bool = False, vocabulary: int = len(W
     graph += _field(12, _value("last_hidden_state", 1, ["batch", "sequence", dimension]))
     model = _number(1, 8) + _field(7, graph) + _field(8, _field(1, b"") + _number(2, 13))
     (directory / "model.onnx").write_bytes(model)
-    write_tokenizer(directory / "tokenizer.json")
+    write_tokenizer(directory / "tokenizer.json", words)
     return directory
 
 

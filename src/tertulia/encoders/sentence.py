@@ -202,8 +202,8 @@ def load_encoder(
     return encoder
 
 
-def open_tokenizer(path: Path, max_tokens: int, feature: str) -> Any:
-    """A tokenizer of ``tokenizers``, without padding, that cuts at ``max_tokens``.
+def open_tokenizer(path: Path, max_tokens: int | None, feature: str) -> Any:
+    """A tokenizer of ``tokenizers``, without padding, that cuts at ``max_tokens``; ``None``: not at all.
 
     Raises
     ------
@@ -220,7 +220,9 @@ def open_tokenizer(path: Path, max_tokens: int, feature: str) -> Any:
         data = path.read_bytes().decode("utf-8")
         tokenizer = Tokenizer.from_str(data)
         tokenizer.no_padding()
-        tokenizer.enable_truncation(max_tokens)
+        tokenizer.no_truncation()
+        if max_tokens is not None:
+            tokenizer.enable_truncation(max_tokens)
     except TertuliaError:
         raise
     except Exception as error:

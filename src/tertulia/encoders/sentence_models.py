@@ -13,7 +13,16 @@ from typing import Any, Literal
 from tertulia.artefact import canonical_json, sha256_of
 from tertulia.errors import ArtefactError, ConfigurationError, MissingExtraError
 
-__all__ = ["MODELS", "PackagedModel", "SentenceModel", "default_model", "find_model", "packaged_directory"]
+__all__ = [
+    "MODELS",
+    "PackagedModel",
+    "SentenceModel",
+    "default_model",
+    "find_checkpoint",
+    "find_model",
+    "packaged_directory",
+    "weight_files",
+]
 
 Kind = Literal["onnx", "transformer"]
 Pooling = Literal["mean", "cls", "max"]
@@ -142,6 +151,27 @@ def find_model(name_or_path: str | Path) -> SentenceModel:
     return _at(directory)
 
 
+def find_checkpoint(name_or_path: str, feature: str) -> Path:
+    """The directory of a checkpoint that can be fine-tuned: that of the package for ``minilm``, else the path itself.
+
+    Raises as ``find_model``; ``feature`` says what needs it.
+    """
+    if name_or_path in MODELS:
+        package, module = MODELS[name_or_path].packages[-1]
+        directory = packaged_directory(package, module, feature) / "model"
+    else:
+        directory = Path(name_or_path)
+    if not directory.is_dir():
+        raise ConfigurationError(
+            f"there is no checkpoint {name_or_path!r}; expected minilm, or the path of its directory"
+        )
+    for name in ("config.json", "tokenizer.json"):
+        if not (directory / name).is_file():
+            raise ArtefactError(f"has no {name}, so it is not a checkpoint that can be used", where=directory)
+    weight_files(directory)
+    return directory
+
+
 def _packaged(model: PackagedModel) -> SentenceModel:
     feature = f"the sentence model {model.name!r}"
     found = [packaged_directory(*names, feature) for names in model.packages]
@@ -173,7 +203,7 @@ def _at(directory: Path) -> SentenceModel:
         files |= {path.name: path for path in sorted(graph.parent.glob("model.onnx*")) if path.is_file()}
     else:
         kind = "transformer"
-        files |= _weights(directory)
+        files |= weight_files(directory)
         if not config.is_file():
             raise ArtefactError("has no config.json", where=directory)
     optional = {
@@ -187,7 +217,8 @@ def _at(directory: Path) -> SentenceModel:
     return SentenceModel(directory.resolve().name, kind, files, _pooling(pooling_file), _max_tokens(directory, config))
 
 
-def _weights(directory: Path) -> dict[str, Path]:
+def weight_files(directory: Path) -> dict[str, Path]:
+    """The safetensors of a checkpoint by name; a pickle in their place is refused with an ``ArtefactError``."""
     found = sorted(path for path in directory.glob("model*.safetensors*") if path.is_file())
     if found:
         return {path.name: path for path in found}
