@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tertulia.encoders.recurrence import Steps, recurrence, steps_of
+
 if TYPE_CHECKING:
     import torch
 
 __all__ = ["POOLINGS", "BiLstmEncoder"]
 
 POOLINGS = ("max", "mean", "last")
+_WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 class BiLstmEncoder:
@@ -45,12 +48,42 @@ class BiLstmEncoder:
 
     def __call__(self, vectors: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Vectors (texts, longest, size) of texts of ``lengths`` (texts,; on the processor, each at least 1) to (texts, width)."""
+        if vectors.is_cuda:
+            return self._packed(vectors, lengths)
+        import torch
+
+        module = self.module
+        steps = steps_of(lengths, vectors.shape[1])
+        flat = vectors.reshape(-1, vectors.shape[2])
+        pooled = []
+        for places, suffix in ((steps.forward, "_l0"), (steps.backward, "_l0_reverse")):
+            weight, recurrent, bias, other = (getattr(module, name + suffix) for name in _WEIGHTS)
+            gates = torch.addmm(bias + other, flat[places], weight.t())
+            pooled.append(self._pooled(recurrence(gates, recurrent, steps.sizes), steps, lengths))
+        return torch.cat(pooled, dim=1)[torch.argsort(steps.order)]
+
+    def _pooled(self, states: torch.Tensor, steps: Steps, lengths: torch.Tensor) -> torch.Tensor:
+        """The states of one direction pooled, in the order of the steps."""
+        import torch
+
+        lengths = lengths[steps.order]
+        if self.pooling == "last":
+            before = torch.tensor([0, *steps.sizes]).cumsum(0)
+            return states[before[lengths - 1] + torch.arange(len(lengths))]
+        found = states.new_zeros(len(lengths), states.shape[1])
+        if self.pooling == "mean":
+            return found.index_add(0, steps.rows, states) / lengths[:, None]
+        rows = steps.rows[:, None].expand_as(states)
+        return found.scatter_reduce(0, rows, states, "amax", include_self=False)
+
+    def _packed(self, vectors: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """The same by PyTorch's packed sequences, which cuDNN computes on a GPU."""
         import torch
         from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-        # Packed: what fills a short text up is never computed, and the backward direction begins at its last word.
-        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
-        outputs, (state, _) = self.module(packed)
+        outputs, (state, _) = self.module(
+            pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
+        )
         if self.pooling == "last":
             return torch.cat([state[0], state[1]], dim=1)
         filling = float("-inf") if self.pooling == "max" else 0.0
