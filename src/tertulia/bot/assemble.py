@@ -9,6 +9,7 @@ from pathlib import Path
 from tertulia.artefact import Manifest, digest_of_path, read_manifest
 from tertulia.bot.build import BotOptions, build_bot
 from tertulia.bot.config import load_config
+from tertulia.bot.reranking import OpenReranker, no_rerankers
 from tertulia.corpus.model import Dialogue
 from tertulia.corpus.store import Corpus
 from tertulia.errors import ConfigurationError
@@ -26,6 +27,8 @@ def build_from_corpora(
     *,
     rules: Path | None = None,
     backup: Path | None = None,
+    rerank: Path | None = None,
+    open_reranker: OpenReranker = no_rerankers,
     overwrite: bool = False,
     progress: _Progress | None = None,
 ) -> Manifest:
@@ -40,6 +43,8 @@ def build_from_corpora(
             options,
             rules=rules,
             backup=backup,
+            rerank=rerank,
+            open_reranker=open_reranker,
             inputs=[digest_of_path(path) for path in corpora],
             command=["tertulia", "bot", "build", *(path.name for path in corpora)],
             licence="; ".join(licences) or None,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tertulia.bot.registry import COMPONENTS
+from tertulia.bot.reranking import OpenReranker, no_rerankers
 from tertulia.errors import ConfigurationError
 
 __all__ = ["BotConfig", "ComponentConfig", "OptionReader", "load_config"]
@@ -31,7 +32,7 @@ class ComponentConfig:
 
 @dataclass(frozen=True, slots=True)
 class BotConfig:
-    """A checked ``bot.toml``."""
+    """A checked ``bot.toml``; ``open_reranker`` is how components get the rankers that it names."""
 
     file: Path
     name: str
@@ -41,6 +42,7 @@ class BotConfig:
     greeting: str = ""
     openers: list[str] = field(default_factory=list)
     components: list[ComponentConfig] = field(default_factory=list)
+    open_reranker: OpenReranker = no_rerankers
 
     @property
     def directory(self) -> Path:

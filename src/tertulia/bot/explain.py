@@ -50,6 +50,9 @@ def _step(step: dict[str, Any], width: int) -> list[str]:
         lines.append(f"      {step['reason']}")
     for candidate in step["candidates"][:_SHOWN]:
         score = "" if candidate["score"] is None else f"  S {candidate['score']:.3f}"
+        # Turns that were logged before there was re-ranking do not have the key.
+        ranked = candidate.get("rerank_score")
+        score += "" if ranked is None else f"  R {ranked:.3f}"
         lines.append(
             f"      {candidate['confidence']:.2f}{score}  {candidate['verdict']:<15}  {_short(candidate['text'], width - 38)}"
         )

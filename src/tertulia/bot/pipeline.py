@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from tertulia.bot.config import BotConfig, ComponentConfig, load_config
 from tertulia.bot.deadline import BusyError, DeadlineRunner, LateError
 from tertulia.bot.preprocess import clean
 from tertulia.bot.registry import COMPONENTS
+from tertulia.bot.reranking import OpenReranker, no_rerankers
 from tertulia.bot.state import Exchange, State, fold
 from tertulia.bot.topics import TopicMap, drift
 from tertulia.bot.turn import (
@@ -55,17 +57,26 @@ class Bot:
         A bot as ``tertulia bot build`` makes it.
     check_digests:
         Whether to hold every file against the manifest first.
+    open_reranker:
+        Opens the rankers that ``bot.toml`` names; each is opened once.
 
     Raises
     ------
     ConfigurationError, ArtefactError
-        ``bot.toml``, a rule file or the bank does not hold.
+        ``bot.toml``, a rule file, the bank or a ranker does not hold.
     """
 
-    def __init__(self, directory: str | Path, *, check_digests: bool = True) -> None:
+    def __init__(
+        self,
+        directory: str | Path,
+        *,
+        check_digests: bool = True,
+        open_reranker: OpenReranker = no_rerankers,
+    ) -> None:
         self.directory = Path(directory)
         self.manifest: Manifest = verify(self.directory, "bot", digests=check_digests)
-        self.config: BotConfig = load_config(self.directory)
+        # Two components may name one ranker, which may be large.
+        self.config: BotConfig = replace(load_config(self.directory), open_reranker=functools.cache(open_reranker))
         self._parts = [self._load(part) for part in self.config.components]
         # A component that answers from dialogues shows them as its ``index``.
         self._banks = [part.component.index for part in self._parts if hasattr(part.component, "index")]
@@ -161,6 +172,7 @@ class Bot:
         config = part.config
         step = Step(config.name, config.kind, config.threshold, "abstained", "")
         began = time.perf_counter()
+        turn = replace(turn, ends=began + config.deadline_ms / 1000)
         proposal = Proposal()
         try:
             answer: object = part.runner.call(lambda: part.component.propose(turn), config.deadline_ms)
@@ -202,7 +214,7 @@ class Bot:
             verdicts.append(verdict)
             step.candidates.append((candidate, verdict))
         if chosen is not None:
-            step.outcome, step.reason = "replied", ""
+            step.outcome, step.reason = "replied", proposal.note
             return chosen
         best = max(candidate.confidence for candidate in proposal.candidates)
         if all(verdict == "below threshold" for verdict in verdicts):
@@ -212,6 +224,7 @@ class Bot:
             passed = [verdict for verdict in verdicts if verdict != "below threshold"]
             step.outcome = "rejected"
             step.reason = "every candidate above the threshold was " + " or ".join(sorted(set(passed)))
+        step.reason += f"; {proposal.note}" if proposal.note else ""
         return None
 
     def _last_resort(self, steps: list[Step]) -> tuple[Candidate, _Part, Proposal]:
@@ -250,6 +263,8 @@ class Bot:
         """Let go of the threads and files."""
         for part in self._parts:
             part.runner.close()
+            if hasattr(part.component, "close"):
+                part.component.close()
         for bank in self._banks:
             bank.close()
 

@@ -6,6 +6,7 @@ pipeline decides; the trace keeps everything that was considered.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -55,7 +56,8 @@ Evidence = DialogueEvidence | LineEvidence
 class Candidate:
     """One possible reply. ``confidence`` is in 0 to 1; ``score`` is the component's own measure, where it has one.
 
-    A ``repeatable`` one may be said again in a conversation: a helpline, a refusal.
+    ``rerank_score`` is that of the ranker which has put the candidates into this order, where one has; it has no scale. A
+    ``repeatable`` one may be said again in a conversation: a helpline, a refusal.
     """
 
     text: str
@@ -63,6 +65,7 @@ class Candidate:
     evidence: Evidence
     score: float | None = None
     repeatable: bool = False
+    rerank_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +73,14 @@ class Proposal:
     """What a component answers: candidates, best first, or none and the reason.
 
     ``topic`` is a topic that the user is taken to wish for; ``variables`` replace the component's own memory in the
-    state, and only when one of its candidates is said.
+    state, and only when one of its candidates is said. ``note`` is what the trace should say besides.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
     reason: str = ""
     topic: str | None = None
     variables: dict[str, Any] | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,8 @@ class TurnInput:
 
     ``text`` is the user's message, cleaned; ``previous`` what the bot said before it, empty at the start; ``offensive`` whether
     the filter objects to the message; ``seed`` a number for choices by chance, the same in a replay. ``shared`` holds work that
-    components of one turn need not do twice; a component writes under its own key.
+    components of one turn need not do twice; a component writes under its own key. ``ends`` is when the component that is asked
+    must have answered, by ``time.perf_counter``.
     """
 
     text: str
@@ -94,6 +99,7 @@ class TurnInput:
     offensive: bool
     seed: int
     shared: dict[str, Any] = field(default_factory=dict)
+    ends: float = math.inf
 
 
 class Component(Protocol):
@@ -136,6 +142,7 @@ class Step:
                     "text": candidate.text,
                     "confidence": candidate.confidence,
                     "score": candidate.score,
+                    "rerank_score": candidate.rerank_score,
                     "evidence": asdict(candidate.evidence),
                     "verdict": verdict,
                 }

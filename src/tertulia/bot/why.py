@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tertulia.bot.pipeline import Bot
+from tertulia.bot.reranking import unused_rerankers
 from tertulia.bot.service import turn_json
 from tertulia.bot.starter import starter_bot
 from tertulia.errors import InputError, NotFoundError
@@ -59,7 +60,7 @@ def _parse(name: str, store: LogStore) -> tuple[str, int]:
 def _source(evidence: dict[str, Any], digest: str, path: Path | None) -> dict[str, Any] | None:
     if evidence["type"] != "dialogue":
         return None
-    opened = Bot(starter_bot() if path is None else path, check_digests=False)
+    opened = Bot(starter_bot() if path is None else path, check_digests=False, open_reranker=unused_rerankers)
     try:
         if path is None and opened.manifest.digest != digest:
             return None

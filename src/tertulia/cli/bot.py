@@ -33,6 +33,10 @@ def build(
     backup: Annotated[
         Path | None, typer.Option("--backup", metavar="FILE", help="Lines that always fit; none: the starter's.")
     ] = None,
+    rerank: Annotated[
+        Path | None,
+        typer.Option("--rerank", metavar="MODEL", help="A trained ranker that orders what the bank has; it is copied."),
+    ] = None,
     language: Annotated[str, typer.Option("--language", help="en or zh.")] = "en",
     threshold: Annotated[
         float, typer.Option("--threshold", min=0, max=1, help="The confidence a banked response needs.")
@@ -48,6 +52,7 @@ def build(
     """Build a bot from corpora of conversations. Rules answer before the conversations, backup lines after them."""
     from tertulia.bot.assemble import build_from_corpora
     from tertulia.bot.build import BotOptions
+    from tertulia.cli.rerankers import open_reranker
 
     options = BotOptions(
         name=name or output.resolve().name,
@@ -59,7 +64,15 @@ def build(
     )
     with progress("building the bank", unit="dialogues") as advance:
         manifest = build_from_corpora(
-            corpora, output, options, rules=rules, backup=backup, overwrite=overwrite, progress=advance
+            corpora,
+            output,
+            options,
+            rules=rules,
+            backup=backup,
+            rerank=rerank,
+            open_reranker=open_reranker,
+            overwrite=overwrite,
+            progress=advance,
         )
     if json_:
         print_json({"bot": str(output), "counts": manifest.counts, "digest": manifest.digest})

@@ -143,12 +143,13 @@ def _manifest_text(path: Path, manifest: Any) -> str:
 def _load(path: Path | None) -> Any:
     from tertulia.bot.pipeline import Bot
     from tertulia.bot.starter import starter_bot
+    from tertulia.cli.rerankers import open_reranker
 
     if path is None:
         return Bot(starter_bot(), check_digests=False)
     if not path.exists():
         raise InputError("there is no bot at this path", where=path, hint="tertulia bot build CORPUS -o DIR makes one")
-    return Bot(path)
+    return Bot(path, open_reranker=open_reranker)
 
 
 def _store(url: str | None) -> Any:

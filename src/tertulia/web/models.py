@@ -169,6 +169,7 @@ class CandidateReply(BaseModel):
     text: str
     confidence: float = Field(description="0 to 1.")
     score: float | None = Field(description="The component's own measure, where it has one.")
+    rerank_score: float | None = Field(None, description="That of the ranker which made this order, where one has.")
     evidence: Evidence
     verdict: Literal["said", "below threshold", "offensive", "repeated", "not needed"]
 

@@ -256,6 +256,7 @@ function candidateItem(candidate, step) {
       ),
       h("span", { text: share(candidate.confidence) }),
       candidate.score === null ? null : h("span", { text: `score ${candidate.score.toPrecision(4)}` }),
+      candidate.rerank_score == null ? null : h("span", { text: `rank score ${candidate.rerank_score.toPrecision(4)}` }),
       h("span", {
         class: "from",
         text: place.type === "dialogue" ? `${place.dialogue_id}, turn ${place.position + 1}` : `${place.file}:${place.line}`,
