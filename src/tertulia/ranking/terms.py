@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ __all__ = [
     "character_grams",
     "cosine",
     "distinct_texts",
+    "kept",
     "of_length_one",
     "tfidf",
     "weighted_sum",
@@ -33,6 +34,9 @@ Vector = Mapping[str, float]
 
 # No collection that fits in memory has more documents.
 _MOST = 2**31 - 1
+_LONG, _KEPT = 400, 16_384
+
+T = TypeVar("T")
 
 
 class TermStatistics:
@@ -162,6 +166,19 @@ def character_grams(text: str, low: int = 2, high: int = 4) -> list[str]:
     """All runs of ``low`` to ``high`` characters of a text in lower case, its white space single, a space at both ends."""
     normal = f" {' '.join(text.lower().split())} "
     return [normal[at : at + size] for size in range(low, high + 1) for at in range(len(normal) - size + 1)]
+
+
+def kept(function: Callable[[str], T]) -> Callable[[str], T]:
+    """The function with its last results remembered, which must not be changed: those of 16,384 texts of up to 400 characters.
+
+    Sets hold the same texts again and again, and a few dozen MB hold what was made of them. Several threads can share it.
+    """
+    remembered = lru_cache(_KEPT)(function)
+
+    def of(text: str) -> T:
+        return remembered(text) if len(text) <= _LONG else function(text)
+
+    return of
 
 
 # ---------------------------------------------------------------------- vectors

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -13,7 +12,7 @@ import numpy as np
 from tertulia.errors import InputError
 from tertulia.ranking.model import read_arrays, read_head, write_arrays, write_head
 from tertulia.ranking.ranker import FitRun, Setting, chosen_settings
-from tertulia.ranking.terms import TermStatistics, distinct_texts
+from tertulia.ranking.terms import TermStatistics, distinct_texts, kept
 from tertulia.ranking.tuning import best_on_dev, combinations
 from tertulia.ranking.wording import Wording
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["Bm25"]
 
 _ARRAYS = "terms.npz"
-# Of texts up to so long, the words of so many are kept: a few dozen MB. Benchmarks rank the same texts again and again.
-_LONG, _KEPT = 400, 16_384
 
 
 class _Parts(NamedTuple):
@@ -73,7 +70,7 @@ class Bm25:
 
     def _use(self, wording: Wording, statistics: TermStatistics) -> None:
         self._wording, self._statistics = wording, statistics
-        self._kept = lru_cache(_KEPT)(self._count)
+        self._counted = kept(lambda text: _count(wording.words(text)))
 
     def fit(self, train: Sequence[Example], dev: Sequence[Example], run: FitRun) -> None:
         """Count the documents of train that have each word; choose k1 and b by dev."""
@@ -118,13 +115,6 @@ class Bm25:
         length_of = np.array(lengths, dtype=np.float64) / (self._statistics.mean_length or 1.0)
         return _Parts(table[:, 0].astype(np.int64), table[:, 1], table[:, 2], length_of)
 
-    def _counted(self, text: str) -> tuple[dict[str, int], int]:
-        return self._kept(text) if len(text) <= _LONG else self._count(text)
-
-    def _count(self, text: str) -> tuple[dict[str, int], int]:
-        words = self._wording.words(text)
-        return dict(Counter(words)), len(words)
-
     def save(self, directory: Path) -> None:
         """Write the settings and the statistics."""
         write_head(directory, self, self._wording, report=self._report)
@@ -142,6 +132,11 @@ class Bm25:
     def report(self) -> dict[str, Any]:
         """What was chosen on dev, and how much text was counted."""
         return self._report
+
+
+def _count(words: list[str]) -> tuple[dict[str, int], int]:
+    """How often each word stands there, and how many there are."""
+    return dict(Counter(words)), len(words)
 
 
 def _scores(parts: _Parts, settings: Mapping[str, Any]) -> NDArray[np.float64]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -12,7 +11,7 @@ import numpy as np
 from tertulia.errors import InputError
 from tertulia.ranking.model import read_arrays, read_head, write_arrays, write_head
 from tertulia.ranking.ranker import FitRun, Setting, chosen_settings
-from tertulia.ranking.terms import TermStatistics, Vector, character_grams, cosine, distinct_texts, tfidf
+from tertulia.ranking.terms import TermStatistics, character_grams, cosine, distinct_texts, kept, tfidf
 from tertulia.ranking.wording import Wording
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["Cosine"]
 
 _ARRAYS = "terms.npz"
-# Of texts up to so long, the vectors of so many are kept: a few dozen MB. Benchmarks rank the same texts again and again.
-_LONG, _KEPT = 400, 16_384
 
 
 class Cosine:
@@ -47,8 +44,9 @@ class Cosine:
 
     def _use(self, wording: Wording, statistics: TermStatistics) -> None:
         self._wording, self._statistics = wording, statistics
-        self._terms = wording.words if self.settings["terms"] == "words" else character_grams
-        self._kept = lru_cache(_KEPT)(self._vector)
+        terms: Callable[[str], list[str]] = wording.words if self.settings["terms"] == "words" else character_grams
+        self._terms = terms
+        self._vector = kept(lambda text: tfidf(terms(text), statistics))
 
     def fit(self, train: Sequence[Example], dev: Sequence[Example], run: FitRun) -> None:  # noqa: ARG002
         """Count the documents of train that have each term; there is nothing to tune."""
@@ -62,18 +60,11 @@ class Cosine:
     def score(self, examples: Iterable[Example]) -> Iterator[NDArray[np.float64]]:
         """Of each candidate the cosine with each turn, times the weight of the turn, summed."""
         for example in examples:
-            turns = [(self.vector(text), weight) for text, weight in self._wording.weighted_turns(example)]
-            vectors = [self.vector(text) for text in example.texts]
+            turns = [(self._vector(text), weight) for text, weight in self._wording.weighted_turns(example)]
+            vectors = [self._vector(text) for text in example.texts]
             yield np.array(
                 [sum([weight * cosine(turn, vector) for turn, weight in turns]) for vector in vectors], dtype=np.float64
             )
-
-    def vector(self, text: str) -> Vector:
-        """The TF-IDF vector of a text."""
-        return self._kept(text) if len(text) <= _LONG else self._vector(text)
-
-    def _vector(self, text: str) -> Vector:
-        return tfidf(self._terms(text), self._statistics)
 
     def save(self, directory: Path) -> None:
         """Write the settings and the statistics."""

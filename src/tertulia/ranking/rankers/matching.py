@@ -5,8 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -17,7 +16,7 @@ from tertulia.errors import ArtefactError, InputError
 from tertulia.ranking.model import read_arrays, read_head, write_arrays, write_head
 from tertulia.ranking.quality import default_cuts
 from tertulia.ranking.ranker import FitRun, Setting, chosen_settings
-from tertulia.ranking.terms import TermStatistics, Vector, cosine, distinct_texts, of_length_one, tfidf
+from tertulia.ranking.terms import TermStatistics, Vector, cosine, distinct_texts, kept, of_length_one, tfidf
 from tertulia.ranking.tuning import best_on_dev, combinations
 from tertulia.ranking.wording import Wording, guess_language
 from tertulia.retrieval.matching import MatchingIndex
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Matching"]
 
 _ARRAYS, _BANK = "terms.npz", "bank"
-_LONG, _KEPT = 400, 16_384
+_MOST_WORDS = 200_000
 # The scale of section 6's weights at which its score is compared with published figures.
 _SCALE = 1.0
 
@@ -86,6 +85,7 @@ class Matching:
     def __init__(self, settings: Mapping[str, Any] | None = None) -> None:
         self.settings = chosen_settings(type(self), settings)
         self._fixed = frozenset(settings or ())
+        self._given_cut = self.settings["cut"]
         self._report: dict[str, Any] = {}
         self._index: MatchingIndex | None = None
 
@@ -93,11 +93,11 @@ class Matching:
 
     def fit(self, train: Sequence[Example], dev: Sequence[Example], run: FitRun) -> None:
         """Bank the positive responses of train; choose by dev how much their likeness counts."""
-        if "cut" not in self._fixed:
-            self.settings["cut"] = default_cuts(train)[0]
-        bank = list(_bank(train, self.settings["cut"]))
+        cut = default_cuts(train)[0] if self._given_cut is None else self._given_cut
+        self.settings["cut"] = cut
+        bank = list(_bank(train, cut))
         if not bank:
-            raise InputError(f"train has no response of relevance {self.settings['cut']:g} or more to match with")
+            raise InputError(f"train has no response of relevance {cut:g} or more to match with")
         # A language whose words stand apart can be any; the index has tokenizers for two.
         chinese = run.wording.language != "en" and guess_language(train) != "en"
         folder = Path(tempfile.mkdtemp(prefix="tertulia-matching-"))
@@ -116,8 +116,8 @@ class Matching:
     def _use(self, wording: Wording, statistics: TermStatistics, index: MatchingIndex, rows: _Rows | None) -> None:
         self._wording, self._statistics, self._index = wording, statistics, index
         self._number = {term: number for number, term in enumerate(statistics.frequency)}
-        self._vector_kept, self._fourth_kept = lru_cache(_KEPT)(self._vector), lru_cache(_KEPT)(self._fourth)
-        self._idf: dict[str, float] = {}
+        self._vector = kept(lambda text: tfidf(wording.words(text), statistics))
+        self._fourth = kept(_fourth(wording, index.language))
         if rows is not None:
             self._rows = rows
 
@@ -143,10 +143,10 @@ class Matching:
         turns = self._wording.weighted_turns(example)
         strength, like = self._matches(turns, example.texts)
         found = {power: (strength * like**power).max(axis=1, initial=0.0) for power in powers}
-        fourths = [(self._of(text, self._fourth_kept, self._fourth), weight) for text, weight in turns]
+        fourths = [(self._fourth(text), weight) for text, weight in turns]
         own = []
         for text in example.texts:
-            fourth = self._of(text, self._fourth_kept, self._fourth)
+            fourth = self._fourth(text)
             own.append(sum([weight * cosine(turn, fourth) for turn, weight in fourths]))
         return _Parts(found, np.array(own, dtype=np.float64))
 
@@ -169,7 +169,7 @@ class Matching:
         like = np.zeros((len(texts), len(numbers)))
         dense = np.zeros(len(self._number))
         for place, text in enumerate(texts):
-            vector = self._of(text, self._vector_kept, self._vector)
+            vector = self._vector(text)
             known = [(self._number[term], weight) for term, weight in vector.items() if term in self._number]
             if known and len(numbers):
                 used = np.array([number for number, _ in known], dtype=np.int64)
@@ -177,21 +177,6 @@ class Matching:
                 like[place] = np.bincount(row, found_weights * dense[found_terms], minlength=len(numbers))
                 dense[used] = 0.0
         return np.sqrt(scores), like
-
-    def _of(self, text: str, kept: Any, plain: Any) -> Vector:
-        vector: Vector = kept(text) if len(text) <= _LONG else plain(text)
-        return vector
-
-    def _vector(self, text: str) -> Vector:
-        return tfidf(self._wording.words(text), self._statistics)
-
-    def _fourth(self, text: str) -> Vector:
-        """The vector w^4 of section 6 on the distinct words of a text, brought to length 1."""
-        words = sorted(set(self._wording.words(text)))
-        language = self._index.language if self._index is not None else "en"
-        new = [word for word in words if word not in self._idf]
-        self._idf.update(zip(new, idf_weights(new, language, _SCALE).tolist(), strict=True))
-        return of_length_one({word: self._idf[word] ** 4 for word in words})
 
     # ------------------------------------------------------------------ keep
 
@@ -232,6 +217,22 @@ def _bank(train: Iterable[Example], cut: float) -> Iterator[Dialogue]:
             texts = [*(turn.text for turn in example.turns[-2:]), example.texts[place]]
             utterances = [Utterance(at, at, "AB"[at % 2], text) for at, text in enumerate(texts)]
             yield Dialogue(f"{number}#{place}", utterances)
+
+
+def _fourth(wording: Wording, language: str) -> Callable[[str], Vector]:
+    """From a text to the vector w^4 of section 6 on its distinct words, brought to length 1."""
+    known: dict[str, float] = {}
+
+    def vector(text: str) -> Vector:
+        words = sorted(set(wording.words(text)))
+        new = [word for word in words if word not in known]
+        weights = dict(zip(new, idf_weights(new, language, _SCALE).tolist(), strict=True))
+        # Never emptied, since other threads read it.
+        if len(known) < _MOST_WORDS:
+            known.update(weights)
+        return of_length_one({word: (weights[word] if word in weights else known[word]) ** 4 for word in words})
+
+    return vector
 
 
 def _scores(parts: _Parts, settings: Mapping[str, Any]) -> NDArray[np.float64]:
