@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tertulia.errors import ConfigurationError, InputError, TertuliaError
+from tertulia.errors import ArtefactError, ConfigurationError, InputError, TertuliaError
 from tertulia.ranking.combining.feature_members import FEATURE_MEMBERS, out_of_fold_by_features
 from tertulia.ranking.combining.inputs import rounded
 from tertulia.ranking.crossfit import folds_of, out_of_fold
@@ -138,6 +138,8 @@ def _fitted(
     factory: type[Ranker] = RANKERS.factory(name)
     if name in run.trained:
         ranker = load_ranker(run.trained[name])
+        if ranker.name != name:
+            raise ArtefactError(f"is the ranker {ranker.name!r}; expected {name!r}", where=run.trained[name])
     else:
         ranker = factory()
         ranker.fit(train, dev, run)
