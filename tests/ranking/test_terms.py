@@ -109,13 +109,21 @@ def test_vectors_and_cosines_are_those_of_the_definition(documents, one, other) 
     assert cosine(tfidf(sorted(one), statistics), second) == cosine(first, second)
 
 
-def test_a_weighted_sum_has_length_one_and_one_part_stays_as_it_is() -> None:
-    one, other = {"hops": 1.0}, {"malt": 0.6, "hops": 0.8}
-    assert weighted_sum([(one, 0.25)]) is one
-    total = weighted_sum([(one, 1.0), (other, 0.5)])
-    assert total == pytest.approx(of_length_one({"hops": 1.4, "malt": 0.3}))
-    assert sum(weight**2 for weight in total.values()) == pytest.approx(1)
-    assert weighted_sum([]) == weighted_sum([({}, 1.0), ({}, 1.0)]) == {}
+def test_a_weighted_sum_and_a_vector_of_length_one() -> None:
+    total = weighted_sum([({"hops": 1.0}, 1.0), ({"malt": 0.6, "hops": 0.8}, 0.5)])
+    assert total == pytest.approx({"hops": 1.4, "malt": 0.3})
+    assert sum(weight**2 for weight in of_length_one(total).values()) == pytest.approx(1)
+    assert weighted_sum([]) == weighted_sum([({}, 1.0), ({}, 1.0)]) == of_length_one({}) == {}
+
+
+@quick
+@given(st.lists(st.tuples(WORDS, st.sampled_from([1.0, 0.5, 0.25])), max_size=4), WORDS)
+def test_the_product_with_a_sum_is_the_sum_of_products(turns, response) -> None:
+    statistics = TermStatistics.collect([words for words, _ in turns])
+    vector = tfidf(response, statistics)
+    plain = sum(weight * cosine(tfidf(words, statistics), vector) for words, weight in turns)
+    found = cosine(weighted_sum((tfidf(words, statistics), weight) for words, weight in turns), vector)
+    assert found == pytest.approx(plain, rel=1e-12)
 
 
 def test_character_grams_are_all_runs_of_the_sizes() -> None:

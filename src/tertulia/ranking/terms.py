@@ -190,24 +190,22 @@ def tfidf(terms: Iterable[str], statistics: TermStatistics) -> Vector:
     Salton and Buckley, "Term-weighting approaches in automatic text retrieval" (1988), with a logarithmic term frequency.
     """
     idf_of, unknown = statistics.idf_of, statistics.unknown
-    log = math.log
-    weights = {
-        term: idf_of.get(term, unknown) if count == 1 else (1.0 + log(count)) * idf_of.get(term, unknown)
-        for term, count in Counter(terms).items()
-    }
+    listed = list(terms)
+    weights = {term: idf_of.get(term, unknown) for term in listed}
+    if len(weights) < len(listed):
+        for term, count in Counter(listed).items():
+            if count > 1:
+                weights[term] *= 1.0 + math.log(count)
     return of_length_one(weights)
 
 
 def weighted_sum(parts: Iterable[tuple[Vector, float]]) -> Vector:
-    """The sum of vectors, each times its weight, brought to length 1; one vector alone stays as it is."""
-    pairs = list(parts)
-    if len(pairs) == 1:
-        return pairs[0][0]
+    """The sum of vectors, each times its weight."""
     total: dict[str, float] = {}
-    for vector, factor in pairs:
+    for vector, factor in parts:
         for term, weight in vector.items():
             total[term] = total.get(term, 0.0) + factor * weight
-    return of_length_one(total)
+    return total
 
 
 def of_length_one(weights: Mapping[str, float]) -> Vector:
@@ -218,8 +216,8 @@ def of_length_one(weights: Mapping[str, float]) -> Vector:
 
 
 def cosine(one: Vector, other: Vector) -> float:
-    """The cosine of two vectors of length 1 (or 0): from 0 to 1 where no weight is negative."""
+    """The sum of products: of two vectors of length 1 (or 0) their cosine, from 0 to 1 where no weight is negative."""
     if len(other) < len(one):
         one, other = other, one
-    get = other.get
-    return math.fsum([weight * get(term, 0.0) for term, weight in one.items() if term in other])
+    # Summed exactly, so that the order of the terms plays no part.
+    return math.fsum([weight * other[term] for term, weight in one.items() if term in other])

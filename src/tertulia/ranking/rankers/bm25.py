@@ -110,7 +110,10 @@ class Bm25:
         for number, text in enumerate(example.texts):
             counts, length = self._counted(text)
             lengths.append(length)
-            found += [(number, weights[word], counts[word]) for word in weights if word in counts]
+            if len(counts) < len(weights):
+                found += [(number, weights[word], count) for word, count in counts.items() if word in weights]
+            else:
+                found += [(number, weight, counts[word]) for word, weight in weights.items() if word in counts]
         table = np.array(found, dtype=np.float64).reshape(-1, 3)
         length_of = np.array(lengths, dtype=np.float64) / (self._statistics.mean_length or 1.0)
         return _Parts(table[:, 0].astype(np.int64), table[:, 1], table[:, 2], length_of)

@@ -11,7 +11,7 @@ import numpy as np
 from tertulia.errors import InputError
 from tertulia.ranking.model import read_arrays, read_head, write_arrays, write_head
 from tertulia.ranking.ranker import FitRun, Setting, chosen_settings
-from tertulia.ranking.terms import TermStatistics, character_grams, cosine, distinct_texts, kept, tfidf
+from tertulia.ranking.terms import TermStatistics, character_grams, cosine, distinct_texts, kept, tfidf, weighted_sum
 from tertulia.ranking.wording import Wording
 
 if TYPE_CHECKING:
@@ -60,11 +60,9 @@ class Cosine:
     def score(self, examples: Iterable[Example]) -> Iterator[NDArray[np.float64]]:
         """Of each candidate the cosine with each turn, times the weight of the turn, summed."""
         for example in examples:
-            turns = [(self._vector(text), weight) for text, weight in self._wording.weighted_turns(example)]
-            vectors = [self._vector(text) for text in example.texts]
-            yield np.array(
-                [sum([weight * cosine(turn, vector) for turn, weight in turns]) for vector in vectors], dtype=np.float64
-            )
+            # The sum of the products with each turn is the product with their sum.
+            turns = weighted_sum((self._vector(text), weight) for text, weight in self._wording.weighted_turns(example))
+            yield np.array([cosine(turns, self._vector(text)) for text in example.texts], dtype=np.float64)
 
     def save(self, directory: Path) -> None:
         """Write the settings and the statistics."""

@@ -16,7 +16,16 @@ from tertulia.errors import ArtefactError, InputError
 from tertulia.ranking.model import read_arrays, read_head, write_arrays, write_head
 from tertulia.ranking.quality import default_cuts
 from tertulia.ranking.ranker import FitRun, Setting, chosen_settings
-from tertulia.ranking.terms import TermStatistics, Vector, cosine, distinct_texts, kept, of_length_one, tfidf
+from tertulia.ranking.terms import (
+    TermStatistics,
+    Vector,
+    cosine,
+    distinct_texts,
+    kept,
+    of_length_one,
+    tfidf,
+    weighted_sum,
+)
 from tertulia.ranking.tuning import best_on_dev, combinations
 from tertulia.ranking.wording import Wording, guess_language
 from tertulia.retrieval.matching import MatchingIndex
@@ -142,41 +151,54 @@ class Matching:
     def _parts(self, example: Example, powers: Iterable[float]) -> _Parts:
         turns = self._wording.weighted_turns(example)
         strength, like = self._matches(turns, example.texts)
-        found = {power: (strength * like**power).max(axis=1, initial=0.0) for power in powers}
-        fourths = [(self._fourth(text), weight) for text, weight in turns]
-        own = []
-        for text in example.texts:
-            fourth = self._fourth(text)
-            own.append(sum([weight * cosine(turn, fourth) for turn, weight in fourths]))
+        found = {power: (strength * like**power).max(axis=0, initial=0.0) for power in powers}
+        said = weighted_sum((self._fourth(text), weight) for text, weight in turns)
+        own = [cosine(said, self._fourth(text)) for text in example.texts]
         return _Parts(found, np.array(own, dtype=np.float64))
 
     def _matches(
         self, turns: Sequence[tuple[str, float]], texts: Sequence[str]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Of the banked responses that answer the turns the root of S, and the cosine of each candidate with each of them."""
+        """Of the banked responses that answer the turns, those that share a word with a candidate.
+
+        The root of S of each (shape: responses, 1), and its cosine with each candidate (shape: responses, candidates).
+        """
         if self._index is None:
             raise InputError("the ranker 'matching' was neither fitted nor loaded")
         last, before = ([text for text, _ in turns[:2]] + ["", ""])[:2]
         matches = self._index.search(last, before, k=self.settings["depth"])
         numbers = np.array([match.number for match in matches], dtype=np.int64)
         scores = np.array([match.score for match in matches], dtype=np.float64)
-        first, terms, weights = self._rows
-        lengths = first[numbers + 1] - first[numbers]
-        numbers, scores, lengths = numbers[lengths > 0], scores[lengths > 0], lengths[lengths > 0]
+        # All terms of all that was found, one after the other, and the row of each.
+        lengths = self._rows.first[numbers + 1] - self._rows.first[numbers]
         row = np.repeat(np.arange(len(numbers)), lengths)
-        at = np.repeat(first[numbers] - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(row))
-        found_terms, found_weights = terms[at], weights[at]
-        like = np.zeros((len(texts), len(numbers)))
-        dense = np.zeros(len(self._number))
+        at = np.repeat(self._rows.first[numbers] - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(row))
+        slot, weight_of = self._slots(texts)
+        slots = slot[self._rows.terms[at]]
+        shared = np.flatnonzero(slots)
+        if not len(shared):
+            return np.zeros((0, 1)), np.zeros((0, len(texts)))
+        rows = row[shared]
+        first = np.flatnonzero(np.diff(rows, prepend=-1))
+        products = self._rows.weights[at[shared], None] * weight_of[slots[shared]]
+        return np.sqrt(scores[rows[first], None]), np.add.reduceat(products, first, axis=0)
+
+    def _slots(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """A slot from 1 for each term that a text has (0 for the others), and what a slot's term weighs in each text."""
+        slot_of: dict[int, int] = {}
+        places: list[tuple[int, int]] = []
+        weights: list[float] = []
         for place, text in enumerate(texts):
-            vector = self._vector(text)
-            known = [(self._number[term], weight) for term, weight in vector.items() if term in self._number]
-            if known and len(numbers):
-                used = np.array([number for number, _ in known], dtype=np.int64)
-                dense[used] = [weight for _, weight in known]
-                like[place] = np.bincount(row, found_weights * dense[found_terms], minlength=len(numbers))
-                dense[used] = 0.0
-        return np.sqrt(scores), like
+            for term, weight in self._vector(text).items():
+                number = self._number.get(term)
+                if number is not None:
+                    places.append((slot_of.setdefault(number, len(slot_of) + 1), place))
+                    weights.append(weight)
+        slot = np.zeros(len(self._number), dtype=np.int32)
+        slot[np.array(list(slot_of), dtype=np.int64)] = list(slot_of.values())
+        weight_of = np.zeros((len(slot_of) + 1, len(texts)))
+        weight_of[tuple(np.array(places, dtype=np.int64).reshape(-1, 2).T)] = weights
+        return slot, weight_of
 
     # ------------------------------------------------------------------ keep
 
