@@ -41,6 +41,12 @@ def benchmark(
     cut: Annotated[
         float | None, typer.Option("--cut", metavar="X", help="The relevance whose MAP on dev is tuned for.")
     ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            "--folds", metavar="N", help="Cross-validate: N parts, each of which is test once. For small sets."
+        ),
+    ] = None,
     protocol: Annotated[
         Literal["candidates", "full"],
         typer.Option("--protocol", help="Rank the candidates of each context, or all responses of the test split."),
@@ -115,6 +121,7 @@ def benchmark(
         cuts=() if cuts is None else tuple(map(parse_cut, _names(cuts, "--cuts"))),
         measures=MEASURES if measures is None else tuple(_names(measures, "--measures")),
         tuned_for=cut,
+        folds=folds,
         protocol=protocol,
         pool=pool,
         runs={name: Path(path) for name, path in pairs(run or [], "--run", form="NAME=FILE").items()},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tertulia.errors import ConfigurationError, InputError
 from tertulia.measures.bootstrap import check_bootstrap
+from tertulia.ranking.folds import FEWEST_FOLDS
 from tertulia.ranking.ranker import chosen_settings
 from tertulia.ranking.registry import RANKERS
 
@@ -36,6 +37,7 @@ _ORDER = [
 ]
 _NAME = re.compile(r"[^\W_][\w.+-]{0,63}")
 _MOST_SEEDS = 100
+_MOST_FOLDS = 1_000
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class BenchmarkOptions:
         The relevances from which a candidate is positive, and the names of measures; empty for those that suit the set.
     tuned_for:
         The cut that is tuned for on dev; ``None`` for the one that ``default_tuning_cut`` takes.
+    folds:
+        Cross-validation: the set is divided into so many parts, each of which is test once; ``None`` takes the splits of the set.
     protocol:
         ``candidates``: a context ranks its own candidates. ``full``: it ranks all distinct responses of the split.
     pool:
@@ -86,6 +90,7 @@ class BenchmarkOptions:
     cuts: tuple[float, ...] = ()
     measures: tuple[str, ...] = MEASURES
     tuned_for: float | None = None
+    folds: int | None = None
     protocol: Literal["candidates", "full"] = "candidates"
     pool: int | None = None
     runs: Mapping[str, Path] = field(default_factory=dict)
@@ -134,6 +139,11 @@ class BenchmarkOptions:
             raise ConfigurationError(f"the limit is {self.limit_minutes} minutes; expected a number above 0")
         if self.device not in ("auto", "cpu", "cuda"):
             raise ConfigurationError(f"the device is {self.device!r}; expected auto, cpu or cuda")
+        if self.folds is not None and (not FEWEST_FOLDS <= self.folds <= _MOST_FOLDS or self.protocol == "full"):
+            raise ConfigurationError(
+                f"folds are {self.folds}, with the protocol {self.protocol}; expected {FEWEST_FOLDS} to {_MOST_FOLDS}, with the "
+                "protocol candidates"
+            )
         if self.runs and self.protocol == "full":
             raise ConfigurationError(
                 "runs of outside systems rank the candidates of a set, so they enter the protocol candidates alone"

@@ -69,7 +69,9 @@ def page(benchmark: Benchmark, hardest: Sequence[HardContext], judging: int | No
 def _head(benchmark: Benchmark, judging: int | None) -> str:
     plan, comparison = benchmark.plan, benchmark.held
     ranked = plan.protocol.describe()
-    splits = " / ".join(f"{len(part):,}" for part in plan.splits[:3])
+    splits = " / ".join(f"{len(part):,}" for part in plan.folds[0][:3])
+    if len(plan.folds) > 1:
+        splits += f", {len(plan.folds)} times"
     facts = [
         ("contexts (train / dev / test)", splits),
         ("ranked in test", f"{ranked['candidates']:,} candidates"),
@@ -291,7 +293,7 @@ def _method(benchmark: Benchmark) -> str:
     turns = "all turns" if plan.wording.turns is None else f"the last {plan.wording.turns} turns"
     seeds = ", ".join(map(str, plan.seeds))
     sentences = [
-        f"The set is divided {shown(plan.splits.how)}.",
+        f"The set is divided so: {shown(plan.splits.how)}.",
         f"Of a context {turns} count, each {plan.wording.decay:g} times as much as the one after it.",
         f"Each ranker is fitted on train with the seeds {seeds}, tuned on dev within {options.trials} trials for MAP at relevance "
         f"{plan.cut:g}, saved, loaded again, and scores the test split with relevance hidden, in a process of its own.",

@@ -14,6 +14,7 @@ from tertulia.ranking.benchmark.protocols import RankingProtocol, protocol_of
 from tertulia.ranking.benchmark.task import Task, digest_of_model, source_digest
 from tertulia.ranking.evaluate import measures_of
 from tertulia.ranking.examples import Splits, load_splits
+from tertulia.ranking.folds import load_folds
 from tertulia.ranking.quality import default_cuts
 from tertulia.ranking.training import default_tuning_cut, suitable_sentence_model
 from tertulia.ranking.wording import Wording, guess_language
@@ -37,12 +38,14 @@ class Plan:
     """Everything that is decided before the first fit.
 
     ``cut`` is what is tuned for on dev; ``systems`` are the rankers in the order in which they are fitted and listed.
-    ``set_input`` is what a manifest says of the set.
+    ``set_input`` is what a manifest says of the set. ``folds`` are the divisions of the set, one unless it is cross-validated;
+    ``splits`` are train and dev of the first, and all that is test in any.
     """
 
     set_path: Path
     set_input: dict[str, Any]
     title: str
+    folds: tuple[Splits, ...]
     splits: Splits
     protocol: RankingProtocol
     systems: tuple[str, ...]
@@ -59,8 +62,8 @@ class Plan:
         """The seeds of the fits."""
         return range(self.options.seed, self.options.seed + self.options.seeds)
 
-    def task(self, system: str, seed: int, trained: dict[str, str]) -> Task:
-        """The task of a system and a seed; an ensemble may use the fits in ``trained``."""
+    def task(self, system: str, seed: int, fold: int, trained: dict[str, str]) -> Task:
+        """The task of a system, a seed and a fold; an ensemble may use the fits in ``trained``."""
         options = self.options
         given = options.settings_of(system)
         named = {f"setting:{name}": digest_of_model(value) for name, value in given.items()}
@@ -71,6 +74,8 @@ class Plan:
             set_path=str(self.set_path.absolute()),
             set_digest=str(self.set_input["sha256"]),
             split_seed=options.split_seed,
+            folds=options.folds,
+            fold=fold,
             settings=given,
             wording=self.wording.to_json(),
             cut=self.cut,
@@ -95,6 +100,7 @@ class Plan:
             "trials": options.trials,
             "measures": [str(measure) for measure in self.measures],
             "tuned_for": self.cut,
+            "folds": options.folds,
             "protocol": self.protocol.name,
             "pool": options.pool,
             "runs": sorted(options.runs),
@@ -125,8 +131,14 @@ def make_plan(source: RankingSet, output: Path, options: BenchmarkOptions) -> Pl
     systems = benchmark_systems(options)
     cache = options.cache or default_cache()
     _check_cache(cache, output, source.path)
-    splits = load_splits(source, seed=options.split_seed)
-    everything = [*splits.train, *splits.dev, *splits.test]
+    if options.folds is None:
+        folds = [load_splits(source, seed=options.split_seed)]
+    else:
+        folds = load_folds(source, options.folds, seed=options.split_seed)
+    first = folds[0]
+    splits = Splits(first.train, first.dev, [example for fold in folds for example in fold.test], first.how)
+    # Of folds each context is test once, so that these are all.
+    everything = splits.test if len(folds) > 1 else [*splits.train, *splits.dev, *splits.test]
     cuts = tuple(sorted(set(options.cuts))) or default_cuts(everything)
     measures = tuple(measures_of(everything, options.measures, cuts))
     language = guess_language([*splits.train, *splits.dev]) if options.language == "auto" else options.language
@@ -138,6 +150,7 @@ def make_plan(source: RankingSet, output: Path, options: BenchmarkOptions) -> Pl
         source.path,
         digest_of_path(source.path),
         source.path.absolute().name,
+        tuple(folds),
         splits,
         protocol,
         tuple(systems),

@@ -59,8 +59,8 @@ class SystemResult:
     """A system that is in the table.
 
     ``values`` has the shape (seeds, measures, contexts); ``choices`` are the texts that the first seed put first, with their
-    relevance. ``kept`` reads what was gathered of a seed (by its place) again. ``details`` has for each seed the settings that
-    were chosen and what the ranker reports; ``note`` says what is odd about a run from outside.
+    relevance. ``kept`` reads what was gathered of a seed (by its place) again. ``details`` has for each fit the settings that were
+    chosen and what the ranker reports; ``note`` says what is odd about a run from outside.
     """
 
     name: str
@@ -74,8 +74,15 @@ class SystemResult:
     note: str = ""
 
 
-def of_tasks(protocol: RankingProtocol, measures: Sequence[Measure], tasks: Sequence[Task]) -> SystemResult:
-    """The result of a system from what its tasks, one a seed, have kept.
+def of_tasks(
+    parts: Sequence[RankingProtocol],
+    protocol: RankingProtocol,
+    measures: Sequence[Measure],
+    tasks: Sequence[Sequence[Task]],
+) -> SystemResult:
+    """The result of a system from what its tasks have kept: of each seed one task for each fold.
+
+    ``parts`` are the protocols of the folds, ``protocol`` that of all of them, one after the other.
 
     Raises
     ------
@@ -84,45 +91,56 @@ def of_tasks(protocol: RankingProtocol, measures: Sequence[Measure], tasks: Sequ
     """
     values = []
     choices: list[tuple[str, float] | None] = []
-    for number, task in enumerate(tasks):
-        kept = _scores(protocol, task)
+    for number, each in enumerate(tasks):
+        kept = _scores(parts, protocol, each)
         values.append(protocol.measured(measures, kept, protocol.relevances))
         if number == 0:
             choices = protocol.choices(kept)
     return SystemResult(
-        tasks[0].system,
-        [task.seed for task in tasks],
+        tasks[0][0].system,
+        [each[0].seed for each in tasks],
         np.stack(values),
         choices,
-        lambda number: _scores(protocol, tasks[number]),
-        [_cost(task) for task in tasks],
-        [_details(task) for task in tasks],
+        lambda number: _scores(parts, protocol, tasks[number]),
+        [_cost(each) for each in tasks],
+        [_details(task) for each in tasks for task in each],
     )
 
 
-def _scores(protocol: RankingProtocol, task: Task) -> Mapping[str, NDArray[Any]]:
-    kept = read_arrays(task.scores_directory / "scores.npz")
-    protocol.check(kept)
-    return kept
+def _scores(
+    parts: Sequence[RankingProtocol], protocol: RankingProtocol, tasks: Sequence[Task]
+) -> Mapping[str, NDArray[Any]]:
+    found = []
+    for part, task in zip(parts, tasks, strict=True):
+        kept = read_arrays(task.scores_directory / "scores.npz")
+        part.check(kept)
+        found.append(kept)
+    joined = {name: np.concatenate([kept[name] for kept in found]) for name in found[0]}
+    protocol.check(joined)
+    return joined
 
 
-def _cost(task: Task) -> Cost:
-    fit, scoring = (_object(folder / "cost.json") for folder in (task.fit_directory, task.scores_directory))
+def _cost(tasks: Sequence[Task]) -> Cost:
+    """Of one seed: the mean of a fit over its folds, the most memory, all that was scored."""
+    fits = [_object(task.fit_directory / "cost.json") for task in tasks]
+    scorings = [_object(task.scores_directory / "cost.json") for task in tasks]
+    candidates = sum(int(each["candidates"]) for each in scorings)
     return Cost(
-        task.seed,
-        float(fit["seconds"]),
-        float(scoring["seconds"]) * 1e6 / max(1, int(scoring["candidates"])),
-        int(scoring["candidates"]),
-        int(fit["memory"]),
-        int(scoring["memory"]),
-        int(fit["bytes"]),
-        max(int(fit["gpu"]), int(scoring["gpu"])),
+        tasks[0].seed,
+        sum(float(each["seconds"]) for each in fits) / len(fits),
+        sum(float(each["seconds"]) for each in scorings) * 1e6 / max(1, candidates),
+        candidates,
+        max(int(each["memory"]) for each in fits),
+        max(int(each["memory"]) for each in scorings),
+        max(int(each["bytes"]) for each in fits),
+        max(int(each["gpu"]) for each in [*fits, *scorings]),
     )
 
 
 def _details(task: Task) -> dict[str, Any]:
     found = _object(task.fit_directory / "report.json")
-    return {"seed": task.seed, "settings": found["settings"], "report": found["report"]}
+    fold = {} if task.folds is None else {"fold": task.fold}
+    return {"seed": task.seed, **fold, "settings": found["settings"], "report": found["report"]}
 
 
 def _object(path: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from tertulia.ranking.benchmark.comparing import Comparison, compare
 from tertulia.ranking.benchmark.options import ENSEMBLE, BenchmarkOptions
 from tertulia.ranking.benchmark.plan import Plan, make_plan
 from tertulia.ranking.benchmark.processes import Outcome, run_worker
-from tertulia.ranking.benchmark.protocols import CandidatesProtocol
+from tertulia.ranking.benchmark.protocols import CandidatesProtocol, RankingProtocol
 from tertulia.ranking.benchmark.results import SystemResult, are_votes, model_of, of_scores, of_tasks, redrawing
 from tertulia.ranking.benchmark.task import Task
 from tertulia.ranking.benchmark.worker import FIT, SCORES, is_kept
@@ -129,7 +129,7 @@ def run_benchmark(
 
 
 def _intention(plan: Plan) -> str:
-    splits = " / ".join(f"{len(part):,}" for part in plan.splits[:3])
+    splits = " / ".join(f"{len(part):,}" for part in plan.folds[0][:3])
     ranked = plan.protocol.describe()
     return (
         f"{splits} contexts of train / dev / test ({plan.splits.how}); {ranked['candidates']:,} candidates to rank; "
@@ -157,55 +157,73 @@ def _outside(found: Benchmark, say: Callable[[str], None]) -> None:
 
 def _system(found: Benchmark, system: str, stage: Stage | None, say: Callable[[str], None]) -> None:
     """Fit a system with every seed and take its result; what goes wrong is noted."""
+    done: list[list[Task]] = []
+    for seed in found.plan.seeds:
+        tasks, goes_on = _seed(found, system, seed, stage, say)
+        if len(tasks) == len(found.plan.folds):
+            done.append(tasks)
+        if not goes_on:
+            break
+    if not done:
+        return
+    plan = found.plan
+    parts: list[RankingProtocol] = [plan.protocol]
+    if len(plan.folds) > 1:
+        parts = [CandidatesProtocol(fold.test) for fold in plan.folds]
+    try:
+        found.results.append(of_tasks(parts, plan.protocol, plan.measures, done))
+    except (ArtefactError, KeyError, TypeError, ValueError) as error:
+        reason = error.one_line() if isinstance(error, TertuliaError) else f"what it has kept does not hold: {error!r}"
+        found.failures.append(Failure(system, done[0][0].seed, reason))
+        say(f"{system}: failed: {reason}")
+
+
+def _seed(
+    found: Benchmark, system: str, seed: int, stage: Stage | None, say: Callable[[str], None]
+) -> tuple[list[Task], bool]:
+    """The tasks of a seed, one a fold, that were done before one was not; and whether another seed is to be tried."""
     plan = found.plan
     done: list[Task] = []
-    for seed in plan.seeds:
-        trained = _trained(found, seed) if system == ENSEMBLE else {}
+    for fold in range(len(plan.folds)):
+        of = f"{system}, seed {seed}" + (f", fold {fold + 1} of {len(plan.folds)}" if len(plan.folds) > 1 else "")
         try:
-            task = plan.task(system, seed, trained)
+            task = plan.task(system, seed, fold, _trained(found, seed, fold) if system == ENSEMBLE else {})
         except ConfigurationError as error:
+            # It cannot be imported.
             found.left_out[system] = error.one_line()
             say(f"{system}: left out: {error.one_line()}")
-            return
-        outcome, took = _done(task, plan, stage)
+            return done, False
+        outcome, took = _done(task, of, plan, stage)
         if outcome.kind == "done":
             done.append(task)
-            say(f"{system}, seed {seed}: {took}")
+            say(f"{of}: {took}")
             continue
         if outcome.kind == "left out":
             found.left_out[system] = outcome.reason
             say(f"{system}: left out: {outcome.reason}")
-            break
+            return done, False
         found.failures.append(Failure(system, seed, outcome.reason))
-        say(f"{system}, seed {seed}: failed: {outcome.reason} (details in {task.log_file})")
-        if outcome.over_time:
-            # Another seed would take as long.
-            break
-    if not done:
-        return
-    try:
-        found.results.append(of_tasks(plan.protocol, plan.measures, done))
-    except (ArtefactError, KeyError, TypeError, ValueError) as error:
-        reason = error.one_line() if isinstance(error, TertuliaError) else f"what it has kept does not hold: {error!r}"
-        found.failures.append(Failure(system, done[0].seed, reason))
-        say(f"{system}: failed: {reason}")
+        say(f"{of}: failed: {outcome.reason} (details in {task.log_file})")
+        # Another seed would take as long.
+        return done, not outcome.over_time
+    return done, True
 
 
-def _trained(found: Benchmark, seed: int) -> dict[str, str]:
+def _trained(found: Benchmark, seed: int, fold: int) -> dict[str, str]:
     """Where the rankers that were fitted with a seed lie."""
     return {
-        result.name: str(model_of(found.plan.task(result.name, seed, {})))
+        result.name: str(model_of(found.plan.task(result.name, seed, fold, {})))
         for result in found.results
         if not result.outside and seed in result.seeds
     }
 
 
-def _done(task: Task, plan: Plan, stage: Stage | None) -> tuple[Outcome, str]:
+def _done(task: Task, label: str, plan: Plan, stage: Stage | None) -> tuple[Outcome, str]:
     if is_kept(task.fit_directory, FIT) and is_kept(task.scores_directory, SCORES):
         return Outcome("done"), "there already"
     began = time.monotonic()
     limit = plan.options.limit_minutes
-    with _Stages(f"{task.system}, seed {task.seed}", stage) as progress:
+    with _Stages(label, stage) as progress:
         outcome = run_worker(
             task.to_json(),
             task.log_file,

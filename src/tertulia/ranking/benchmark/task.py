@@ -27,7 +27,7 @@ _FORM = 1
 
 @dataclass(frozen=True)
 class Task:
-    """A ranker to be fitted with one seed, and to score the test split of a set.
+    """A ranker to be fitted with one seed, and to score the test split of a set, or of one of its ``folds``.
 
     ``source`` is the digest of the code, computed once: what lies on disk may be edited meanwhile. ``trained`` has the folders of
     the fits that an ensemble may use. ``materials`` has digests of what settings name by path.
@@ -38,6 +38,8 @@ class Task:
     set_path: str
     set_digest: str
     split_seed: int
+    folds: int | None
+    fold: int
     settings: Mapping[str, Any]
     wording: Mapping[str, Any]
     cut: float
@@ -78,7 +80,8 @@ class Task:
         return Path(self.cache) / "logs" / f"{self.scores_directory.name}.log"
 
     def _directory(self, kind: str, key: str) -> Path:
-        return Path(self.cache) / kind / f"{self.system}-{self.seed}-{key[:32]}"
+        part = "" if self.folds is None else f"-{self.fold}of{self.folds}"
+        return Path(self.cache) / kind / f"{self.system}-{self.seed}{part}-{key[:32]}"
 
     def _fit_key(self) -> str:
         """All that decides over the model; paths do not, what lies there does."""
@@ -91,6 +94,8 @@ class Task:
                 "seed": self.seed,
                 "set": self.set_digest,
                 "split_seed": self.split_seed,
+                "folds": self.folds,
+                "fold": self.fold,
                 "settings": dict(self.settings),
                 "wording": dict(self.wording),
                 "cut": self.cut,

@@ -91,10 +91,14 @@ def _teller(messages: TextIO) -> Progress:
 def _work(task: Task, tell: Progress) -> None:
     from tertulia.corpus.ranking_set import RankingSet
     from tertulia.ranking.examples import load_splits
+    from tertulia.ranking.folds import load_folds
 
     tell("reading", 0, None)
     with RankingSet(task.set_path) as source:
-        splits = load_splits(source, seed=task.split_seed)
+        if task.folds is None:
+            splits = load_splits(source, seed=task.split_seed)
+        else:
+            splits = load_folds(source, task.folds, seed=task.split_seed)[task.fold]
     if not is_kept(task.fit_directory, FIT):
         fit_task(task, splits, tell)
     if not is_kept(task.scores_directory, SCORES):
