@@ -38,6 +38,7 @@ Run = Mapping[str, "NDArray[np.float64]"]
 """What a system said: the id of a context → the scores of its candidates; NaN for a candidate that it did not answer."""
 
 _COLUMNS = "qid Q0 docno rank score tag"
+_WIDTH = 6
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _TAG = re.compile(r"\S+")
 _NO_OPTIONS = ReadOptions()
@@ -214,71 +215,70 @@ class _Reader:
     def read(self, line: int, text: str) -> None:
         """Take a line; raises as ``read_run`` does."""
         columns = text.split()
-        place = self._file.place(line)
         if not columns:
-            self.report.skip("empty lines", place.shown)
+            self.report.skip("empty lines", self._file.place(line).shown)
             return
-        if len(columns) != len(_COLUMNS.split()):
+        if len(columns) != _WIDTH:
             shown = f"{text.strip()!r:.60}"
-            raise InputError(f"has {len(columns)} columns ({shown}); expected {_COLUMNS}", where=place.full)
+            raise self._refused(line, f"has {len(columns)} columns ({shown}); expected {_COLUMNS}")
         name, _, number, rank, score, tag = columns
         if self.tag and tag != self.tag:
-            self.report.note("lines of another tag than the first", place.shown)
+            self.report.note("lines of another tag than the first", self._file.place(line).shown)
         self.tag = self.tag or tag
         # An id may be given as it is where nothing in it needs to be written otherwise.
         known = name if name in self._candidates else self._names.get(name)
         if known is None:
             if name in self._others:
-                self.report.skip("lines for contexts of other splits", place.shown)
+                self.report.skip("lines for contexts of other splits", self._file.place(line).shown)
                 return
-            raise InputError(f"names the context {name!r:.80}, which the set does not have", where=place.full)
+            raise self._refused(line, f"names the context {name!r:.80}, which the set does not have")
         identifier, count = self._candidates[known]
-        at = self._place(identifier, count, number, place.full)
-        value = _score(score, place.full)
+        at = self._place(identifier, count, number, line)
+        value = float(score) if _NUMBER.fullmatch(score) else math.nan
+        if not math.isfinite(value):
+            raise self._refused(line, f"has the score {score!r:.40}; expected a finite number")
         found = self.scores.get(identifier)
         if found is None:
             found = self.scores[identifier] = np.full(count, np.nan)
-        if not math.isnan(found[at]):
-            raise InputError(f"names the candidate {number} of the context {name!r:.80} again", where=place.full)
+        if not math.isnan(found.item(at)):
+            raise self._refused(line, f"names the candidate {number} of the context {name!r:.80} again")
         found[at] = value
-        self._check_rank(name, rank, value, place.shown)
+        self._check_rank(name, rank, value, line)
 
-    def _place(self, identifier: str, count: int, number: str, where: str) -> int:
+    def _refused(self, line: int, message: str, hint: str | None = None) -> InputError:
+        return InputError(message, where=self._file.place(line).full, hint=hint)
+
+    def _place(self, identifier: str, count: int, number: str, line: int) -> int:
         """The place of the candidate of that number."""
         at = place_of(number)
         if at is None or at >= count:
-            raise InputError(
+            raise self._refused(
+                line,
                 f"names the candidate {number!r:.80} of the context {identifier!r:.80}, which has {count}",
-                where=where,
-                hint="a candidate goes by its number, as ranking export writes it, or by its place from 0",
+                "a candidate goes by its number, as ranking export writes it, or by its place from 0",
             )
         if not number.isdigit():
             keys = self._keys.get(identifier)
             if keys is None:
                 keys = self._keys[identifier] = tie_keys(identifier, count)
-            expected = docno(int(keys[at]))
+            expected = docno(keys.item(at))
             if number != expected:
-                raise InputError(
+                raise self._refused(
+                    line,
                     f"names the candidate {number!r:.80} of the context {identifier!r:.80}; the number is {expected}",
-                    where=where,
-                    hint="the run may be of another set",
+                    "the run may be of another set",
                 )
         return at
 
-    def _check_rank(self, name: str, rank: str, score: float, where: str) -> None:
+    def _check_rank(self, name: str, rank: str, score: float, line: int) -> None:
         """Note ranks that contradict the scores: a system may have meant that less is better."""
         if not (rank.isascii() and rank.isdigit() and len(rank) < 19):
+            where = self._file.place(line).shown
             self.report.note("ranks that are no whole numbers (they do not count)", where)
             self._before = ("", 0, math.inf)
             return
         before, last_rank, last_score = self._before
         if before == name and int(rank) > last_rank and score > last_score:
+            where = self._file.place(line).shown
             self.report.note("scores that are higher than at the rank before (the score counts, not the rank)", where)
         self._before = (name, int(rank), score)
-
-
-def _score(text: str, where: str) -> float:
-    value = float(text) if _NUMBER.fullmatch(text) else math.nan
-    if not math.isfinite(value):
-        raise InputError(f"has the score {text!r:.40}; expected a finite number", where=where)
-    return value
