@@ -64,6 +64,8 @@ def plain_scores(each: Example, train: list[Example], wording: Wording, cut: flo
 @pytest.mark.parametrize(("own", "power"), [(1.0, 2.0), (0.0, 1.0)])
 def test_scores_are_those_of_the_definition(own: float, power: float, turns: int | None, decay: float) -> None:
     splits = made_splits(train=25, dev=3, test=8, turns=3)
+    many = example("many", splits.test[0].prompt, [text for each in splits.test for text in each.texts])
+    splits.test.append(many)
     run = made_run(turns=turns)
     object.__setattr__(run, "wording", Wording("en", turns, decay))
     # Deep enough that every banked response which shares a word is found.

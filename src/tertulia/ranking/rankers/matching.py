@@ -40,6 +40,8 @@ __all__ = ["Matching"]
 
 _ARRAYS, _BANK = "terms.npz", "bank"
 _MOST_WORDS = 200_000
+# So many candidates are compared with the bank's responses at once, where these may be whole pages.
+_AT_ONCE = 16
 # The scale of section 6's weights at which its score is compared with published figures.
 _SCALE = 1.0
 
@@ -52,6 +54,15 @@ class _Rows(NamedTuple):
 
     first: NDArray[np.int64]  # [utterances + 1]
     terms: NDArray[np.int64]  # numbers of terms in the order of the statistics
+    weights: NDArray[np.float64]
+
+
+class _Found(NamedTuple):
+    """Banked responses that were found, and all their terms, one response after the other."""
+
+    strength: NDArray[np.float64]  # [responses] the root of S
+    row: NDArray[np.int64]  # [terms] which of the responses has it
+    terms: NDArray[np.int64]
     weights: NDArray[np.float64]
 
 
@@ -148,40 +159,43 @@ class Matching:
         for example in examples:
             yield _scores(self._parts(example, [self.settings["power"]]), self.settings)
 
-    def _parts(self, example: Example, powers: Iterable[float]) -> _Parts:
+    def _parts(self, example: Example, powers: Sequence[float]) -> _Parts:
         turns = self._wording.weighted_turns(example)
-        strength, like = self._matches(turns, example.texts)
-        found = {power: (strength * like**power).max(axis=0, initial=0.0) for power in powers}
+        found = self._search(turns)
+        texts = example.texts
+        chunks = [self._best(found, texts[at : at + _AT_ONCE], powers) for at in range(0, len(texts), _AT_ONCE)]
+        best = {power: np.concatenate([np.zeros(0), *(chunk[power] for chunk in chunks)]) for power in powers}
         said = weighted_sum((self._fourth(text), weight) for text, weight in turns)
-        own = [cosine(said, self._fourth(text)) for text in example.texts]
-        return _Parts(found, np.array(own, dtype=np.float64))
+        own = [cosine(said, self._fourth(text)) for text in texts]
+        return _Parts(best, np.array(own, dtype=np.float64))
 
-    def _matches(
-        self, turns: Sequence[tuple[str, float]], texts: Sequence[str]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Of the banked responses that answer the turns, those that share a word with a candidate.
-
-        The root of S of each (shape: responses, 1), and its cosine with each candidate (shape: responses, candidates).
-        """
+    def _search(self, turns: Sequence[tuple[str, float]]) -> _Found:
+        """The banked responses that answer the turns."""
         if self._index is None:
             raise InputError("the ranker 'matching' was neither fitted nor loaded")
         last, before = ([text for text, _ in turns[:2]] + ["", ""])[:2]
         matches = self._index.search(last, before, k=self.settings["depth"])
         numbers = np.array([match.number for match in matches], dtype=np.int64)
         scores = np.array([match.score for match in matches], dtype=np.float64)
-        # All terms of all that was found, one after the other, and the row of each.
-        lengths = self._rows.first[numbers + 1] - self._rows.first[numbers]
+        starts = self._rows.first[numbers]
+        lengths = self._rows.first[numbers + 1] - starts
         row = np.repeat(np.arange(len(numbers)), lengths)
-        at = np.repeat(self._rows.first[numbers] - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(row))
+        at = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(row))
+        return _Found(np.sqrt(scores), row, self._rows.terms[at], self._rows.weights[at])
+
+    def _best(self, found: _Found, texts: Sequence[str], powers: Sequence[float]) -> dict[float, NDArray[np.float64]]:
+        """By power: for each text the largest root of S times likeness to the power."""
         slot, weight_of = self._slots(texts)
-        slots = slot[self._rows.terms[at]]
+        slots = slot[found.terms]
         shared = np.flatnonzero(slots)
         if not len(shared):
-            return np.zeros((0, 1)), np.zeros((0, len(texts)))
-        rows = row[shared]
+            return {power: np.zeros(len(texts)) for power in powers}
+        rows = found.row[shared]
         first = np.flatnonzero(np.diff(rows, prepend=-1))
-        products = self._rows.weights[at[shared], None] * weight_of[slots[shared]]
-        return np.sqrt(scores[rows[first], None]), np.add.reduceat(products, first, axis=0)
+        products = found.weights[shared, None] * weight_of[slots[shared]]
+        like = np.add.reduceat(products, first, axis=0)
+        strength = found.strength[rows[first], None]
+        return {power: (strength * like**power).max(axis=0) for power in powers}
 
     def _slots(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """A slot from 1 for each term that a text has (0 for the others), and what a slot's term weighs in each text."""
