@@ -250,6 +250,34 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         assert said in refused.value.one_line()
 
 
+@settings(deadline=None, max_examples=150)
+@given(
+    st.integers(0, 2**32), st.lists(st.tuples(st.integers(0, 10_000), st.binary(max_size=3)), min_size=1, max_size=4)
+)
+def test_a_file_that_was_damaged_is_refused_in_one_line_or_read(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, changes: list[tuple[int, bytes]]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"damaged.run{'.gz' if seed % 3 == 0 else ''}"
+    random = np.random.default_rng(seed)
+    write_run(path, [(each, random.random(len(each))) for each in EXAMPLES], "mine", overwrite=True)
+    data = bytearray(path.read_bytes())
+    for at, change in changes:
+        at %= len(data) + 1
+        data[at : at + (seed % 3)] = change
+    path.write_bytes(bytes(data))
+    said = None
+    try:
+        found = read_run(path, EXAMPLES)
+    except InputError as refused:
+        said = refused.one_line()
+    if said is None:
+        assert found.scores.keys() <= {each.id for each in EXAMPLES}
+        assert not any(np.isinf(scores).any() for scores in found.scores.values())
+    else:
+        assert "\n" not in said
+        assert said.startswith(str(path))
+
+
 # The file that is written
 
 
