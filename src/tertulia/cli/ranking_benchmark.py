@@ -199,7 +199,8 @@ def _print(made: Benchmark, output: Path) -> None:
     if costs:
         print(f"\n{table(['system', *COST_COLUMNS], costs, right={1, 2, 3, 4, 5})}")
     print(
-        f"\nMeans in percent. Systems that share a letter do not differ (randomised Tukey HSD, p < {1 - comparison.confidence:.2g})"
+        "\nMeans in percent. Systems that share a letter do not differ (randomised Tukey HSD, "
+        f"level {1 - comparison.confidence:.2g})"
         + ("; * p < .05, ** p < .01, *** p < .001, paired randomisation." if comparison.baseline is not None else ".")
     )
     for name, reason in made.left_out.items():

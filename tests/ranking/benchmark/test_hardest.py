@@ -49,15 +49,15 @@ def test_contexts_are_ordered_by_how_many_systems_are_right() -> None:
         {
             "random": [[1, 0], [1, 0, 0], [1, 0, 0], [0], [0]],
             "one": [[1, 0], [0, 1, 0.5], [0, 0, 1], [0], [0]],
-            "two": [[1, 0], [0, 1, 0], [1, 0, 0], [0], [0]],
+            "two": [[1, 0], [0, 1, 0], [0, 1, 0], [0], [0]],
         },
     )
     assert judging_measure(MEASURES, comparison, 4.0) == 1
     assert judging_measure(MEASURES, comparison, 7.0) == 0
     found = hardest_contexts(comparison, results, CandidatesProtocol(examples), 4.0, 10)
-    assert [each.id for each in found] == ["hard", "half", "easy"]
-    assert [each.right for each in found] == [0, 1, 2]
-    hard, half, _easy = found
+    assert [each.id for each in found] == ["half", "hard"]
+    assert [each.right for each in found] == [0, 0]
+    half, hard = found
     assert [text for _role, text in hard.turns] == ["q", "p"]
     assert hard.best == (("good", 5.0),)
     assert hard.candidates == 3

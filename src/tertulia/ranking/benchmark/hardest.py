@@ -71,7 +71,8 @@ def judging_measure(measures: Sequence[Measure], comparison: Comparison, cut: fl
 def hardest_contexts(
     comparison: Comparison, results: Sequence[SystemResult], protocol: RankingProtocol, cut: float, count: int
 ) -> list[HardContext]:
-    """The contexts with the fewest systems right (their first choice reaches the cut), then those with the lowest mean.
+    """The contexts on which most systems fail: their first choice does not reach the cut. First those with the fewest right, then
+    those with the lowest mean.
 
     Systems that do not read texts (``random``, ``length``) have no say, unless there are no others. Contexts that have no
     positive candidate, or nothing else, are passed over.
@@ -90,7 +91,8 @@ def hardest_contexts(
         if not positive or not others or math.isnan(values[0, place]):
             continue
         right = sum(_is_right(results[number].choices[place], at) for number in saying)
-        rows.append((right, float(values[saying, place].mean()), comparison.contexts[place], place))
+        if right * 2 < len(saying):
+            rows.append((right, float(values[saying, place].mean()), comparison.contexts[place], place))
     found = []
     for right, mean, identifier, place in sorted(rows)[:count]:
         example = protocol.examples[place]

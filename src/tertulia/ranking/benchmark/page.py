@@ -132,7 +132,7 @@ def _tables(comparison: Comparison, results: Sequence[SystemResult]) -> str:
     parts = [
         '<h2 id="tables">Tables</h2>',
         f"<p>Means in percent over the contexts that count, seeds averaged first, with {level} bootstrap intervals. Systems that "
-        f"share a letter do not differ (randomised Tukey HSD, p ≥ {1 - comparison.confidence:.2g}).</p>",
+        f"share a letter do not differ (randomised Tukey HSD, level {1 - comparison.confidence:.2g}).</p>",
     ]
     if comparison.votes:
         parts.append(
@@ -236,7 +236,7 @@ def _hardest(
     if not hardest or judging is None:
         return ""
     intro = (
-        f"<p>Where the fewest systems put a positive response first, then by the mean of "
+        f"<p>Where most systems put a response first that is not positive; the fewest right come first, then the lowest mean of "
         f"{shown(spoken(comparison.measures[judging]))}. Systems that do not read texts have no say.</p>"
     )
     saying = sum(result.name not in ("random", "length") for result in results) or len(results)
@@ -291,11 +291,11 @@ def _missing(benchmark: Benchmark) -> str:
 def _method(benchmark: Benchmark) -> str:
     plan, comparison, options = benchmark.plan, benchmark.held, benchmark.plan.options
     turns = "all turns" if plan.wording.turns is None else f"the last {plan.wording.turns} turns"
-    seeds = ", ".join(map(str, plan.seeds))
+    seeds = f"{'seed' if len(plan.seeds) == 1 else 'seeds'} {', '.join(map(str, plan.seeds))}"
     sentences = [
         f"The set is divided so: {shown(plan.splits.how)}.",
         f"Of a context {turns} count, each {plan.wording.decay:g} times as much as the one after it.",
-        f"Each ranker is fitted on train with the seeds {seeds}, tuned on dev within {options.trials} trials for MAP at relevance "
+        f"Each ranker is fitted on train with the {seeds}, tuned on dev within {options.trials} trials for MAP at relevance "
         f"{plan.cut:g}, saved, loaded again, and scores the test split with relevance hidden, in a process of its own.",
         "Candidates of equal scores are ordered by their number in run files, as trec_eval orders them; that falls at random.",
         f"Intervals: percentile bootstrap over contexts, {options.replicates:,} replicates. Letters: randomised Tukey HSD, "

@@ -139,6 +139,7 @@ details > div { padding: 0 1rem 1rem; }
   background: none;
 }
 .choices th { white-space: nowrap; min-width: 7rem; }
+.choices td:last-child { white-space: nowrap; text-align: right; }
 .choices td.says { font-family: var(--serif); font-size: 1rem; width: 100%; white-space: pre-wrap; }
 .choices .true th, .choices .true td { background: var(--well); border-top: 0; }
 .right-one { color: var(--right); font-weight: 600; }

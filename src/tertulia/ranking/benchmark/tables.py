@@ -61,6 +61,7 @@ def cell(comparison: Comparison, system: int, measure: int) -> Cell:
     difference = ""
     if not math.isnan(comparison.difference[system, measure]):
         points = f"{comparison.difference[system, measure] * 100:+.1f}".replace("-", "\N{MINUS SIGN}")
+        points = "0.0" if points[1:] == "0.0" else points
         difference = f"{points}{stars(comparison, system, measure)}"
     return Cell(_percent(mean), interval, comparison.letters[measure][system], difference, bool(mean == best))
 
@@ -97,7 +98,8 @@ def notes(comparison: Comparison, numbers: Sequence[int]) -> str:
     counted, left_out = int(comparison.counted[first]), int(comparison.left_out[first])
     said = f"{counted:,} contexts; {left_out:,} left out for want of a positive candidate"
     undecided = int(comparison.undecided[first])
-    return said + (f"; in {undecided:,} all candidates are positive" if undecided else "")
+    alike = "of one relevance" if comparison.measures[first].is_graded else "positive"
+    return said + (f"; in {undecided:,} all candidates are {alike}" if undecided else "")
 
 
 # --- Markdown

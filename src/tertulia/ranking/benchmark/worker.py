@@ -83,7 +83,9 @@ def _teller(messages: TextIO) -> Progress:
         now = time.monotonic()
         if fresh or now - last >= _EVERY_S:
             last = now
-            _send(messages, stage=str(stage), done=int(gathered[stage]), total=None if total is None else int(total))
+            known = None if total is None else int(total)
+            so_far = int(gathered[stage]) if known is None else min(int(gathered[stage]), known)
+            _send(messages, stage=str(stage), done=so_far, total=known)
 
     return tell
 

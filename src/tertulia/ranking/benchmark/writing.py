@@ -71,7 +71,7 @@ class Files:
         said = (
             f"Ranking on {plan.title}: means in percent over test contexts and {plan.options.seeds} seeds, with "
             f"{comparison.confidence:.0%} bootstrap intervals. Systems that share a letter do not differ (randomised Tukey HSD, "
-            f"p ≥ {1 - comparison.confidence:.2g}); the best is in bold."
+            f"level {1 - comparison.confidence:.2g}); the best is in bold."
         )
         if comparison.baseline is not None:
             said += f" Differences to {comparison.baseline} with a paired randomisation test: * p < .05, ** p < .01, *** p < .001."
