@@ -74,12 +74,9 @@ class Bm25:
 
     def fit(self, train: Sequence[Example], dev: Sequence[Example], run: FitRun) -> None:
         """Count the documents of train that have each word; choose k1 and b by dev."""
-        words = run.wording.words
-        statistics = TermStatistics.collect(map(words, distinct_texts(train)))
+        statistics = _statistics(train, run.wording)
         if not statistics.documents:
             raise InputError("train has no text to count words in")
-        lengths = [len(words(text)) for text in distinct_texts(train, prompts=False)]
-        statistics.mean_length = float(np.mean(lengths)) if lengths else 0.0
         self._use(run.wording, statistics)
         # What k1 and b do not change is computed once, so that trying a combination costs little.
         parts = [self._parts(example) for example in dev]
@@ -135,6 +132,23 @@ class Bm25:
     def report(self) -> dict[str, Any]:
         """What was chosen on dev, and how much text was counted."""
         return self._report
+
+
+def _statistics(train: Sequence[Example], wording: Wording) -> TermStatistics:
+    """How many of the distinct texts of train have each word, and how long the responses among them are on average."""
+    responses = set(distinct_texts(train, prompts=False))
+    lengths: list[int] = []
+
+    def documents() -> Iterator[list[str]]:
+        for text in distinct_texts(train):
+            words = wording.words(text)
+            if text in responses:
+                lengths.append(len(words))
+            yield words
+
+    statistics = TermStatistics.collect(documents())
+    statistics.mean_length = sum(lengths) / len(lengths) if lengths else 0.0
+    return statistics
 
 
 def _count(words: list[str]) -> tuple[dict[str, int], int]:
