@@ -38,6 +38,7 @@ def write_tokenizer(path: Path, words: list[str] = WORDS) -> None:
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
+    tokenizer.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
     # As published tokenizers do: texts are padded to a fixed length unless told not to.
     tokenizer.enable_padding(length=16)
     tokenizer.save(str(path))
