@@ -229,7 +229,9 @@ def evaluate(
     if json_:
         print_json(found.to_json())
     else:
-        print(_table(found, level, permutations, seed))
+        with progress("comparing systems", unit="measures", total=len(wanted)) as advance:
+            shown = _table(found, level, permutations, seed, advance)
+        print(shown)
         print(f"\n{_what_counts(found)}")
     if selection.how is not None:
         remark(f"{split}: {selection.how}")
@@ -283,7 +285,9 @@ def _systems(runs: list[Path]) -> dict[str, Path]:
     return found
 
 
-def _table(found: Evaluation, level: float, permutations: int, seed: int) -> str:
+def _table(
+    found: Evaluation, level: float, permutations: int, seed: int, advance: Callable[[int, int | None], None]
+) -> str:
     """Means with, of several systems, the letters that those share which do not differ; a row for each system and cut."""
     from tertulia.measures.letters import compact_letters
     from tertulia.measures.significance import tukey_hsd
@@ -296,6 +300,7 @@ def _table(found: Evaluation, level: float, permutations: int, seed: int) -> str
         if len(found.systems) > 1 and len(matrix):
             p_values = tukey_hsd(matrix, replicates=permutations, seed=seed, workers=os.cpu_count() or 1)
             letters = compact_letters(means[:, column].tolist(), p_values, level=level)
+        advance(1, None)
         width = max(map(len, letters))
         cells[(measure.cut, measure.short)] = [
             f"{'–' if mean != mean else f'{mean:.4f}'} {letter:<{width}}".rstrip(" " if width == 0 else None)
