@@ -36,6 +36,12 @@ def test_it_is_the_mean_average_precision_over_contexts_that_say_something(rows,
     assert map_at(cut)(examples, scores) == pytest.approx(plain_map(named, cut), abs=1e-12)
 
 
+def test_what_has_no_score_is_not_found() -> None:
+    each = example("1", "p", ["a", "b", "c"], [1, 1, 0])
+    assert map_at(1)([each], [np.array([2.0, np.nan, 1.0])]) == 0.5
+    assert map_at(1)([each], [np.array([2.0, np.nan, 3.0])]) == 0.25
+
+
 def test_scores_that_are_too_few_are_an_error_and_no_silence() -> None:
     with pytest.raises(ValueError, match="shorter"):
         map_at(1)([example("1", "p", ["a", "b"], [0, 1])], [])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tertulia.measures.ranking import average_precision, rank_order
 from tertulia.ranking.docnos import tie_keys
 
 if TYPE_CHECKING:
@@ -51,12 +51,31 @@ def map_at(cut: float) -> Callable[[Sequence[Example], Iterable[NDArray[np.float
     """
 
     def quality(examples: Sequence[Example], scores: Iterable[NDArray[np.float64]]) -> float:
-        found = []
-        for example, values in zip(examples, scores, strict=True):
-            positive = example.relevance >= cut
-            if 0 < int(positive.sum()) < len(positive):
-                order = rank_order(values, tie_keys(example.id, len(values)))
-                found.append(average_precision(positive[order], int(positive.sum())))
-        return float(np.mean(found)) if found else 0.0
+        pairs = [(example, values) for example, values in zip(examples, scores, strict=True) if len(example)]
+        if not pairs:
+            return 0.0
+        sizes = np.array([len(values) for _, values in pairs])
+        first = np.cumsum(sizes) - sizes
+        positive = np.concatenate([example.relevance for example, _ in pairs]) >= cut
+        score = np.concatenate([values for _, values in pairs])
+        ties = np.concatenate([_ties(example.id, len(example)) for example, _ in pairs])
+        # All rankings after one another, each in its order: by score and then by tie key, descending.
+        order = np.lexsort((~ties, -score, np.repeat(np.arange(len(sizes)), sizes)))
+        hits = positive[order] & ~np.isnan(score[order])
+        rank = np.arange(1, len(order) + 1) - np.repeat(first, sizes)
+        found = np.cumsum(hits)
+        above = found - np.repeat(found[first] - hits[first], sizes)
+        precisions = np.add.reduceat(np.where(hits, above / rank, 0.0), first)
+        relevant = np.add.reduceat(positive.astype(np.int64), first)
+        telling = (relevant > 0) & (relevant < sizes)
+        return float(np.mean(precisions[telling] / relevant[telling])) if telling.any() else 0.0
 
     return quality
+
+
+@lru_cache(maxsize=1 << 16)
+def _ties(context_id: str, count: int) -> NDArray[np.uint64]:
+    """The tie keys of a context, remembered: tuning asks for those of dev again and again."""
+    keys = tie_keys(context_id, count)
+    keys.flags.writeable = False
+    return keys
