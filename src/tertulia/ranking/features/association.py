@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Association", "Table"]
 
-_PRIOR = 100.0
+_PRIOR = 300.0
+_COMMON = 0.03
+_NONE = np.zeros(0, dtype=np.int64)
 _MOST_WORDS = 100
 _MOST_MEETINGS = 20_000_000
 
@@ -73,23 +75,27 @@ class Table:
             float(weights.sum()),
         )
 
-    def lift(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """ln(p(word | words said) / p(word)) of every word of an answer: shape (words).
+    def lift(self, said: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.float64]:
+        """ln(p(word | words said) / p(word)) of the wanted words of answers: shape (wanted).
 
-        p(a | s) = (c(s, a) + μ p(a)) / (c(s) + μ) with μ = 100, and the words said count the same. Source: the translation model of
+        p(a | s) = (c(s, a) + μ p(a)) / (c(s) + μ) with μ = 300, and the words said count the same. Source: the translation model of
         Berger and Lafferty 1999, with the conditional counts of Karimzadehgan and Zhai 2010 and a Dirichlet prior.
         """
-        numbers = numbers[self.said[numbers] > 0]
-        if not len(numbers):
-            return np.zeros(len(self.answered))
-        base = (self.answered + 0.5) / (self.whole + 1.0)
-        parts = 1.0 / (self.said[numbers] + _PRIOR)
-        found = np.full(len(base), _PRIOR * float(parts.sum()))
-        for number, part in zip(numbers.tolist(), parts.tolist(), strict=True):
+        said = said[self.said[said] > 0]
+        if not len(said):
+            return np.zeros(len(wanted))
+        parts = 1.0 / (self.said[said] + _PRIOR)
+        met = np.zeros(len(self.answered))
+        for number, part in zip(said.tolist(), parts.tolist(), strict=True):
             row = slice(self.starts[number], self.starts[number + 1])
-            words = self.words[row]
-            found[words] += self.counts[row] * part / base[words]
-        return np.log(found / len(numbers))
+            met[self.words[row]] += self.counts[row] * part
+        base = (self.answered[wanted] + 0.5) / (self.whole + 1.0)
+        found: NDArray[np.float64] = np.log((met[wanted] / base + _PRIOR * float(parts.sum())) / len(said))
+        return found
+
+    def rare(self, said: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of some words that at most 3 % of all exchanges begin with: what is talked of, not how."""
+        return said[self.said[said] <= _COMMON * self.whole]
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """What ``from_arrays`` takes."""
@@ -126,7 +132,7 @@ class Association:
         "Source: Berger and Lafferty 1999; Karimzadehgan and Zhai 2010.",
         "answers_prompt_best": "The largest of these.",
         "answers_prompt_least": "The smallest of these.",
-        "answers_dialogue": "The mean, given the words of all turns.",
+        "answers_dialogue": "The mean, given the words of all turns that at most 3 % of exchanges begin with.",
         "follows_before": "The mean, given the turn before the prompt, from what is said two turns later.",
     }
     held_out: ClassVar[bool] = True
@@ -151,17 +157,20 @@ class Association:
         number = self._lexicon.numbers_of
         for one in read:
             conversation = one.conversation
+            responses = [number(response.raw) for response in one.responses]
+            wanted = np.unique(np.concatenate([_NONE, *responses]))
             texts = [number(turn.raw) for turn, _weight in conversation.turns]
-            prompt = self._following.lift(number(conversation.prompt.raw))
-            dialogue = self._following.lift(np.unique(np.concatenate(texts))) if texts else prompt
-            before = self._later.lift(number(conversation.before.raw))
-            for response in one.responses:
-                words = number(response.raw)
+            dialogue = self._following.rare(np.unique(np.concatenate([_NONE, *texts])))
+            prompt = self._following.lift(number(conversation.prompt.raw), wanted)
+            before = self._later.lift(number(conversation.before.raw), wanted)
+            whole = self._following.lift(dialogue, wanted)
+            for words in responses:
                 if not len(words):
-                    rows.append((0.0,) * 5)
+                    rows.append((0.0,) * len(self.features))
                     continue
-                here = prompt[words]
-                rows.append((here.mean(), here.max(), here.min(), dialogue[words].mean(), before[words].mean()))
+                at = np.searchsorted(wanted, words)
+                here = prompt[at]
+                rows.append((_mean(here), here.max(), here.min(), _mean(whole[at]), _mean(before[at])))
         return np.array(rows, dtype=np.float64).reshape(-1, len(self.features))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -177,3 +186,7 @@ class Association:
             own = {key.removeprefix(name): array for key, array in arrays.items() if key.startswith(name)}
             tables.append(Table.from_arrays(own, len(lexicon.numbers)))
         return cls(lexicon, *tables)
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    return float(np.add.reduce(values)) / len(values)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tertulia.corpus.model import Turn
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -30,11 +32,12 @@ def is_binary(examples: Sequence[Example]) -> bool:
 
 
 def without_borrowed(others: Sequence[Example], held_out: Sequence[Example]) -> list[Example]:
-    """``others``, in a binary set without those of their candidates that stand in ``held_out`` too.
+    """``others``, in a binary set without those of their candidates and turns that are candidates in ``held_out`` too.
 
-    In such a set negatives are the true responses of other contexts. A negative of a held-out context has then been seen as
-    somebody's true response, and its true response never: what is learned from that is the opposite of what holds for new
-    texts. Where people rated each candidate there is no such thing, and a reply that many gave is known for what it is.
+    In such a set negatives are the true responses of other contexts, and turns of their dialogues. A negative of a held-out context
+    has then been seen as something that somebody said, and its true response never: what is learned from that is the opposite of
+    what holds for new texts. Where people rated each candidate there is no such thing, and a reply that many gave is known for
+    what it is. A turn that is left out becomes an empty one.
     """
     if not is_binary(others):
         return list(others)
@@ -44,10 +47,10 @@ def without_borrowed(others: Sequence[Example], held_out: Sequence[Example]) -> 
 
 def _but(example: Example, texts: set[str]) -> Example:
     kept = [at for at, text in enumerate(example.texts) if text not in texts]
-    if len(kept) == len(example):
-        return example
+    turns = tuple(Turn(turn.role, "") if turn.text in texts else turn for turn in example.turns)
     return replace(
         example,
+        turns=turns,
         texts=tuple(example.texts[at] for at in kept),
         relevance=example.relevance[kept],
         deviation=example.deviation[kept],

@@ -19,6 +19,7 @@ from tertulia.ranking.features.language_model import LanguageModel
 from tertulia.ranking.features.learned import LearnedPart, Read
 from tertulia.ranking.features.lexicon import Lexicon
 from tertulia.ranking.features.relative import relative
+from tertulia.ranking.features.sentences import Sentences
 from tertulia.ranking.features.table import PAIR_FEATURES
 from tertulia.ranking.features.texts import Reader
 from tertulia.ranking.features.worth import Worth
@@ -45,6 +46,7 @@ _FOLDS = 5
 _CHUNK = 128
 _LEXICON = "lexicon.json"
 _PARTS = "features.npz"
+_EMBEDDED = "embedded"
 
 
 class FeatureSet:
@@ -53,16 +55,20 @@ class FeatureSet:
     ``names`` are those of the columns; ``groups`` are the columns of each feature, both of its versions.
     """
 
-    def __init__(self, lexicon: Lexicon, parts: Sequence[LearnedPart]) -> None:
+    def __init__(self, lexicon: Lexicon, parts: Sequence[LearnedPart], sentences: Sentences | None = None) -> None:
         self.lexicon = lexicon
         self.parts = list(parts)
+        self.sentences = sentences
         self.plain = [*PAIR_FEATURES, *(name for part in self.parts for name in part.features)]
+        self.plain += [] if sentences is None else sentences.features
         self.names = [*self.plain, *(name + RELATIVE for name in self.plain)]
         self._reader = Reader(lexicon)
 
     @classmethod
-    def fit(cls, train: Sequence[Example], run: FitRun) -> FeatureSet:
+    def fit(cls, train: Sequence[Example], run: FitRun, *, embeddings: bool = True) -> FeatureSet:
         """Learn from train what features need: frequencies, and the learned parts.
+
+        Where the run names a sentence model there are cosines of its embeddings too, unless ``embeddings`` is false.
 
         Raises
         ------
@@ -77,7 +83,8 @@ class FeatureSet:
         for name, part in LEARNED_PARTS.items():
             run.progress(f"features: {name.replace('_', ' ')}", 0, None)
             parts.append(part.fit(train, lexicon, run))
-        return cls(lexicon, parts)
+        wanted = embeddings and run.sentence_model is not None
+        return cls(lexicon, parts, Sentences.open(str(run.sentence_model), run) if wanted else None)
 
     @property
     def groups(self) -> dict[str, list[int]]:
@@ -133,7 +140,10 @@ class FeatureSet:
         """Leave in a directory what ``load`` needs."""
         write_json(directory / _LEXICON, self.lexicon.to_json())
         arrays = {f"{part.name}.{key}": array for part in self.parts for key, array in part.to_arrays().items()}
+        arrays[_EMBEDDED] = np.array([self.sentences is not None])
         write_arrays(directory / _PARTS, arrays)
+        if self.sentences is not None:
+            self.sentences.save(directory)
 
     @classmethod
     def load(cls, directory: Path) -> FeatureSet:
@@ -158,11 +168,14 @@ class FeatureSet:
                 parts.append(part.from_arrays(own, lexicon))
             except (KeyError, ValueError, IndexError, TypeError) as error:
                 raise ArtefactError(f"does not hold: {name}: {error}", where=where, hint="train it again") from None
-        return cls(lexicon, parts)
+        embedded = arrays.get(_EMBEDDED)
+        if embedded is None or embedded.shape != (1,):
+            raise ArtefactError("does not say whether there are embeddings", where=where, hint="train it again")
+        return cls(lexicon, parts, Sentences.load(directory) if embedded[0] else None)
 
     def describe(self) -> list[dict[str, Any]]:
         """Each feature's name and what it is, with its source, in the order of columns."""
-        return describe(self.parts)
+        return describe([*self.parts, *([] if self.sentences is None else [self.sentences])])
 
     def _chunk(
         self, examples: Sequence[Example], reader: Reader, parts: Sequence[LearnedPart], *, own: bool
@@ -178,7 +191,8 @@ class FeatureSet:
             for response in one.responses
         ]
         plain = np.array(rows, dtype=np.float64).reshape(-1, len(functions))
-        columns = np.hstack([plain, *(part.columns(read, own=own) for part in parts)])
+        embedded = [] if self.sentences is None else [self.sentences.columns(read)]
+        columns = np.hstack([plain, *(part.columns(read, own=own) for part in parts), *embedded])
         # Text can be made such that a count overflows what a feature expects; a column of it must not stop a benchmark.
         np.nan_to_num(columns, copy=False, nan=0.0, posinf=1e6, neginf=-1e6)
         sizes = [len(example) for example in examples]
@@ -190,8 +204,8 @@ class FeatureSet:
         return np.vstack(found) if found else np.zeros((0, len(self.names)), dtype=np.float32)
 
 
-def describe(parts: Iterable[LearnedPart | type[LearnedPart]]) -> list[dict[str, Any]]:
-    """Of each feature its ``name``, ``what`` it is, and its ``source`` or ``None``."""
+def describe(parts: Iterable[LearnedPart | type[LearnedPart] | Sentences | type[Sentences]]) -> list[dict[str, Any]]:
+    """Of each feature, those of the table and those of parts, its ``name``, ``what`` it is, and its ``source`` or ``None``."""
     texts: dict[str, str] = {
         name: " ".join((function.__doc__ or "").split()) for name, function in PAIR_FEATURES.items()
     }

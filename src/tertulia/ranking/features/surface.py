@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +11,8 @@ if TYPE_CHECKING:
 
 _QUESTION = re.compile("[?？]")
 _EXCLAMATION = re.compile("[!！]")
+_DIGIT = re.compile(r"\d")
+_MARK = re.compile(r"[^\w\s]|_")
 _STOPS = re.compile(r"[.!?。！？…]+")
 
 
@@ -62,18 +63,17 @@ def exclaims(_conversation: Conversation, response: Text) -> float:
 
 def digits(_conversation: Conversation, response: Text) -> float:
     """The share of the response's characters that are digits."""
-    return _share(response.raw, str.isdigit)
+    return len(_DIGIT.findall(response.raw)) / max(1, len(response.raw))
 
 
 def punctuation(_conversation: Conversation, response: Text) -> float:
     """The share of the response's characters that are neither letters nor digits nor white space."""
-    raw = response.raw
-    return sum(not (character.isalnum() or character.isspace()) for character in raw) / max(1, len(raw))
+    return len(_MARK.findall(response.raw)) / max(1, len(response.raw))
 
 
 def capitals(_conversation: Conversation, response: Text) -> float:
     """The share of the response's characters that are capitals."""
-    return _share(response.raw, str.isupper)
+    return sum(map(str.isupper, response.raw)) / max(1, len(response.raw))
 
 
 def word_length(_conversation: Conversation, response: Text) -> float:
@@ -106,7 +106,3 @@ def prompt_mean_idf(conversation: Conversation, _response: Text) -> float:
     """The mean IDF of the prompt's words."""
     prompt = conversation.prompt
     return sum(prompt.idf[word] for word in prompt.words) / max(1, len(prompt.words))
-
-
-def _share(text: str, kind: Callable[[str], bool]) -> float:
-    return sum(map(kind, text)) / len(text) if text else 0.0

@@ -42,6 +42,7 @@ class Gbdt:
         ),
         "share": Setting(0.5, "of the features, for each tree", low=0.01, high=1),
         "penalty": Setting(5.0, "of the squared values of leaves", low=0, high=1e6),
+        "embeddings": Setting(True, "whether cosines of the run's sentence model, if it names one, are features"),
         "shuffles": Setting(3, "of each feature, for its importance; 0: none is told", low=0, high=1000),
     }
 
@@ -54,12 +55,12 @@ class Gbdt:
 
     def fit(self, train: Sequence[Example], dev: Sequence[Example], run: FitRun) -> None:
         """Fit the features and grow the trees; which settings, and how many trees, dev decides."""
-        features = FeatureSet.fit(train, run)
+        features = FeatureSet.fit(train, run, embeddings=self.settings["embeddings"])
         matrix, dev_matrix = features.train_matrix(train, run), features.matrix(dev)
         fitted: list[tuple[float, dict[str, Any], LambdaMart]] = []
         tried = combinations(self.known_settings, run.trials, run.seed, start=self.settings, fixed=self._fixed)
         for settings in tried:
-            options = {name: value for name, value in settings.items() if name != "shuffles"}
+            options = {name: value for name, value in settings.items() if name not in ("shuffles", "embeddings")}
             model = LambdaMart.fit(
                 matrix,
                 train,

@@ -64,6 +64,7 @@ class SvmRank:
             0.01, "how much a pair in the wrong order costs", tried=(0.01, 0.001, 0.1, 0.0001, 1.0), low=1e-9, high=1e6
         ),
         "pairs": Setting(200_000, "pairs to learn from at most, drawn by chance", low=1, high=100_000_000),
+        "embeddings": Setting(True, "whether cosines of the run's sentence model, if it names one, are features"),
         "shuffles": Setting(3, "of each feature, for its importance; 0: none is told", low=0, high=1000),
     }
 
@@ -77,7 +78,7 @@ class SvmRank:
     def fit(self, train: Sequence[Example], dev: Sequence[Example], run: FitRun) -> None:
         """Fit the features and the weights; C is chosen by dev."""
         pairs = drawn_pairs(train, self.settings["pairs"], run.seed)
-        features = FeatureSet.fit(train, run)
+        features = FeatureSet.fit(train, run, embeddings=self.settings["embeddings"])
         matrix, dev_matrix = features.train_matrix(train, run), features.matrix(dev)
         fitted: dict[float, Linear] = {}
 
