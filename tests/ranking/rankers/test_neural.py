@@ -23,7 +23,7 @@ from tertulia.ranking.rankers.cnn import Cnn
 from tertulia.ranking.rankers.pair_model import PairModel, loss_of
 from tertulia.ranking.rankers.pair_ranker import PairRanker
 from tertulia.ranking.rankers.pair_table import PairTable, Scale
-from tertulia.ranking.rankers.pair_texts import PairReader, word_weights
+from tertulia.ranking.rankers.pair_texts import FEATURES, PairReader, word_weights
 from tertulia.ranking.wording import Wording
 
 from .contract import check_contract, fitted, scores_of
@@ -160,12 +160,16 @@ def test_the_numbers_of_a_pair_are_those_counted_by_hand() -> None:
     wanted = [
         (0.5 + 1) / 3,
         (0.5 * idf["tea"] + idf["milk"]) / total,
-        idf["milk"] / total,
         1.0,
+        math.log1p(0.5 * idf["tea"] + idf["milk"]),
+        math.log1p(idf["tea"] + idf["milk"]),
+        math.log1p(idf["milk"]),
+        idf["milk"],
+        total / 3,
         math.log(5),
     ]
     np.testing.assert_allclose(reader.features(prompt, response), wanted, rtol=1e-6)
-    assert reader.features(reader.prompt(example("b", [], [])), reader.response("?!")) == [0.0] * 5
+    assert reader.features(reader.prompt(example("b", [], [])), reader.response("?!")) == [0.0] * len(FEATURES)
 
 
 def test_surer_votes_weigh_more() -> None:

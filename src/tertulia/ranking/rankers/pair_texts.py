@@ -22,11 +22,19 @@ __all__ = ["FEATURES", "PairReader", "Prompt", "Response", "word_weights"]
 FEATURES = (
     "share of the response's words that the prompt has",
     "the same, words by their IDF",
-    "the same, of the last turn",
     "share of the last turn's words, by their IDF, that the response has",
-    "logarithm of the words of the response",
+    "logarithm of the summed IDF of the words that both have",
+    "the same, every turn in full",
+    "the same, of the last turn",
+    "the greatest IDF of a word that both have",
+    "mean IDF of the response's words",
+    "logarithm of the number of the response's words",
 )
-"""The numbers of a pair; a word of an earlier turn counts as much as its turn. After Severyn and Moschitti (2015), ``x_feat``."""
+"""The numbers of a pair. A word of an earlier turn counts as much as its turn, where nothing else is said.
+
+After Severyn and Moschitti (2015), ``x_feat``, whose overlap is that of one short text with another; sums beside shares are for
+prompts of many turns.
+"""
 
 
 class Prompt(NamedTuple):
@@ -115,12 +123,17 @@ class PairReader:
         """The numbers of ``FEATURES``."""
         words = response.words
         shared = [word for word in words if word in prompt.weights]
-        total = math.fsum(words.values()) or 1.0
-        last = [words[word] for word in shared if word in prompt.last]
+        total = math.fsum(words.values())
+        weighed = [prompt.weights[word] * words[word] for word in shared]
+        last = math.fsum(words[word] for word in shared if word in prompt.last)
         return [
             math.fsum(prompt.weights[word] for word in shared) / (len(words) or 1),
-            math.fsum(prompt.weights[word] * words[word] for word in shared) / total,
-            math.fsum(last) / total,
-            math.fsum(last) / (math.fsum(prompt.last.values()) or 1.0),
+            math.fsum(weighed) / (total or 1.0),
+            last / (math.fsum(prompt.last.values()) or 1.0),
+            math.log1p(math.fsum(weighed)),
+            math.log1p(math.fsum(words[word] for word in shared)),
+            math.log1p(last),
+            max(weighed, default=0.0),
+            total / (len(words) or 1),
             math.log1p(response.length),
         ]
