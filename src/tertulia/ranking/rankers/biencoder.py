@@ -43,13 +43,17 @@ class BiEncoder:
     known_settings: ClassVar[Mapping[str, Setting]] = {
         "model": Setting("", "the sentence model: a name or the path of its directory; by default that of the run"),
         "turns": Setting(4, "the last turns of a context that count, at most", low=1),
-        "epochs": Setting(15, "how many times all contexts are gone through, at most", low=0, high=10_000),
-        "patience": Setting(3, "epochs without a gain on dev after which training ends", low=1),
-        "learning_rate": Setting(3e-4, "the step size of Adam", tried=(3e-4, 1e-3, 1e-4), low=1e-8, high=1.0),
-        "decay": Setting(
-            0.1, "how strongly the head is drawn back to the plain cosine", tried=(0.1, 1.0), low=0.0, high=100.0
+        "epochs": Setting(40, "how many times all contexts are gone through, at most", low=0, high=10_000),
+        "patience": Setting(4, "epochs without a gain on dev after which training ends", low=1),
+        "learning_rate": Setting(1e-3, "the step size of Adam", tried=(1e-3, 3e-4, 2e-3), low=1e-8, high=1.0),
+        "decay": Setting(0.1, "how strongly the head is drawn back to the plain cosine", low=0.0, high=100.0),
+        "dropout": Setting(
+            0.2,
+            "the share of the numbers of a vector that are put out in training",
+            tried=(0.2, 0.4),
+            low=0.0,
+            high=0.9,
         ),
-        "dropout": Setting(0.1, "the share of the numbers of a vector that are put out in training", low=0.0, high=0.9),
         "batch": Setting(64, "contexts between two steps", low=1, high=4096),
         "others": Setting(
             1.0, "the weight of the candidates of other contexts as negatives", tried=(1.0, 0.0), low=0.0, high=100.0
@@ -101,16 +105,16 @@ class BiEncoder:
 
         results = []
         tried = combinations(self.known_settings, run.trials, run.seed, start=self.settings, fixed=self._fixed)
+        steps = sum(settings["epochs"] for settings in tried)
+        run.progress("training", 0, steps)
         for settings in tried:
-            run.progress("training", 0, settings["epochs"])
             chosen = {name: settings[name] for name in settings.keys() - {"model", "turns"}}
+            training = Training(**chosen, seed=run.seed)
             head, report = train_head(
-                listings,
-                table,
-                Training(**chosen, seed=run.seed),
-                quality_of,
-                lambda done, total: run.progress("training", done, total),
+                listings, table, training, quality_of, lambda done: run.progress("training", done, steps)
             )
+            # Epochs that were not needed count as done.
+            run.progress("training", settings["epochs"] - len(report["dev"]) + 1, steps)
             results.append((quality_of(head)[0], settings, head, report))
         quality, settings, self._head, report = max(results, key=lambda result: result[0])
         self.settings = {**settings, "model": str(model)}
@@ -120,7 +124,11 @@ class BiEncoder:
             "contexts": len(listings),
             "texts": len(texts),
             "quality": quality,
-            "tried": [{"settings": settings, "quality": quality} for quality, settings, _, _ in results],
+            "tried": [
+                {name: settings[name] for name, setting in self.known_settings.items() if setting.tried}
+                | {"quality": quality}
+                for quality, settings, _, _ in results
+            ],
             **report,
         }
 

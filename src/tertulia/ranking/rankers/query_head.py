@@ -84,7 +84,7 @@ def train_head(
     table: NDArray[np.float32],
     training: Training,
     quality: Callable[[QueryHead], tuple[float, NDArray[np.float64]]],
-    told: Callable[[int, int], None],
+    told: Callable[[int], None],
 ) -> tuple[QueryHead, dict[str, Any]]:
     """Train by Adam on the listwise loss; the head that is best on dev, and what there is to say.
 
@@ -97,7 +97,7 @@ def train_head(
     table:
         Vectors of responses, of shape (texts, dimension).
     told:
-        Is told of each epoch and of how many there are.
+        Is told of each epoch.
     """
     random = np.random.default_rng(training.seed)
     head = QueryHead.plain(table.shape[1])
@@ -111,7 +111,7 @@ def train_head(
             step += 1
             batch = [listings[number] for number in order[start : start + training.batch].tolist()]
             _descend(head, moments, _gradients(head, batch, table, training, random), training, step)
-        told(1, training.epochs)
+        told(1)
         overall, values = quality(head)
         history.append(overall)
         if history[-1] > history[best_epoch]:
@@ -158,7 +158,10 @@ def _gradients(
 
 def _said_by(batch: Sequence[Listing], numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Of each context and each response of the batch, whether it is the text of a good answer to that context."""
-    return np.stack([np.isin(numbers, each.responses[each.shares > 0]) for each in batch])
+    good = [each.responses[each.shares > 0] for each in batch]
+    starts = np.cumsum([0, *(len(each) for each in good[:-1])])
+    # Every context has a good answer, so that no run between two starts is empty.
+    return np.logical_or.reduceat(np.concatenate(good)[:, None] == numbers, starts, axis=0)
 
 
 def _softmax(scores: NDArray[np.float64], counted: NDArray[np.bool_]) -> NDArray[np.float64]:
