@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import shutil
 
 import numpy as np
 import pytest
 
-from tertulia.errors import InputError
+from tertulia.artefact import Manifest
+from tertulia.errors import ArtefactError, InputError
 from tertulia.ranking.examples import Example, Splits
+from tertulia.ranking.model import RANKER, load_ranker, save_ranker
 from tertulia.ranking.rankers.chance import Chance
 from tertulia.ranking.rankers.matching import Matching
 from tertulia.ranking.terms import TermStatistics, cosine, distinct_texts, tfidf
@@ -125,6 +128,15 @@ def test_train_without_a_positive_is_an_error() -> None:
     splits = made_splits()
     with pytest.raises(InputError, match="no response of relevance 9 or more"):
         fitted(Matching, splits, settings={"cut": 9})
+
+
+def test_a_bank_that_is_not_its_own_is_refused(tmp_path) -> None:
+    for name, size in (("one", 10), ("other", 20)):
+        save_ranker(fitted(Matching, made_splits(train=size)), tmp_path / name, Manifest(RANKER))
+    shutil.rmtree(tmp_path / "one" / "bank")
+    shutil.copytree(tmp_path / "other" / "bank", tmp_path / "one" / "bank")
+    with pytest.raises(ArtefactError, match="does not hold the vectors of the bank's responses"):
+        load_ranker(tmp_path / "one")
 
 
 def test_what_it_keeps_on_disk_while_it_lives_goes_with_it() -> None:

@@ -177,6 +177,8 @@ class Matching:
         matches = self._index.search(last, before, k=self.settings["depth"])
         numbers = np.array([match.number for match in matches], dtype=np.int64)
         scores = np.array([match.score for match in matches], dtype=np.float64)
+        if not ((numbers >= 0) & (numbers < len(self._rows.first) - 1) & (scores >= 0) & (scores < np.inf)).all():
+            raise ArtefactError("a file of the index is damaged", where=self._index.path, hint="train it again")
         starts = self._rows.first[numbers]
         lengths = self._rows.first[numbers + 1] - starts
         row = np.repeat(np.arange(len(numbers)), lengths)
