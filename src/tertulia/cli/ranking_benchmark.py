@@ -23,7 +23,8 @@ def benchmark(
     source: Annotated[Path, typer.Argument(metavar="SET", help="A ranking set.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="What to write.")],
     rankers: Annotated[
-        str | None, typer.Option("--rankers", metavar="A,B", help="Which rankers; by default all there are.")
+        str | None,
+        typer.Option("--rankers", metavar="A,B", help="Which rankers; by default all there are; none: runs only."),
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Fit each so many times.", min=1)] = 3,
     trials: Annotated[
@@ -115,7 +116,7 @@ def benchmark(
     from tertulia.ranking.benchmark.writing import table_json
 
     options = BenchmarkOptions(
-        rankers=None if rankers is None else tuple(_names(rankers, "--rankers")),
+        rankers=_rankers(rankers),
         seeds=seeds,
         trials=trials,
         cuts=() if cuts is None else tuple(map(parse_cut, _names(cuts, "--cuts"))),
@@ -154,6 +155,12 @@ def _names(text: str, flag: str) -> list[str]:
     if not names:
         raise UsageError(f"{flag} names nothing; expected names with commas between them")
     return names
+
+
+def _rankers(text: str | None) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    return () if text.strip() == "none" else tuple(_names(text, "--rankers"))
 
 
 def _settings(given: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from tertulia.ranking.registry import RANKERS
 if TYPE_CHECKING:
     from tertulia.ranking.ranker import Ranker
 
-__all__ = ["ENSEMBLE", "MEASURES", "BenchmarkOptions", "benchmark_systems", "check_name"]
+__all__ = ["ENSEMBLE", "MEASURES", "BenchmarkOptions", "base_name", "benchmark_systems", "check_name"]
 
 ENSEMBLE = "ensemble"
 MEASURES = ("P@1", "MAP", "MRR", "nDCG@10")
@@ -161,6 +162,11 @@ class BenchmarkOptions:
         if ranker == "crossencoder" and self.checkpoint is not None:
             given.setdefault("checkpoint", self.checkpoint)
         return given
+
+
+def base_name(value: Any) -> Any:
+    """The last part of what may be a path, for files that are to be the same wherever they are made."""
+    return Path(value).name if isinstance(value, str) and os.sep in value else value
 
 
 def check_name(name: str) -> None:

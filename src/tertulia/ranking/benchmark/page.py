@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from tertulia import __version__
+from tertulia.measures.ranking_names import cut_name
 from tertulia.ranking.benchmark.plots import by_cut, contributions, importance_plot, quality_and_cost
 from tertulia.ranking.benchmark.style import STYLE
 from tertulia.ranking.benchmark.tables import COST_COLUMNS, Cell, cell, cost_row, cut_groups, notes, spoken
@@ -81,7 +82,7 @@ def _head(benchmark: Benchmark, judging: int | None) -> str:
         ),
         ("protocol", "own candidates" if plan.protocol.name == "candidates" else f"{ranked['responses']:,} responses"),
         ("texts", {"en": "English", "zh": "Chinese", "segmented": "segmented"}[plan.wording.language]),
-        ("tuned on dev for", f"MAP, relevance ≥ {plan.cut:g}; {plan.options.trials} trials"),
+        ("tuned on dev for", f"MAP, relevance ≥ {cut_name(plan.cut)}; {plan.options.trials} trials"),
     ]
     items = "".join(f"<div><dt>{shown(name)}</dt><dd>{shown(value)}</dd></div>" for name, value in facts)
     links = [
@@ -296,7 +297,7 @@ def _method(benchmark: Benchmark) -> str:
         f"The set is divided so: {shown(plan.splits.how)}.",
         f"Of a context {turns} count, each {plan.wording.decay:g} times as much as the one after it.",
         f"Each ranker is fitted on train with the {seeds}, tuned on dev within {options.trials} trials for MAP at relevance "
-        f"{plan.cut:g}, saved, loaded again, and scores the test split with relevance hidden, in a process of its own.",
+        f"{cut_name(plan.cut)}, saved, loaded again, and scores the test split with relevance hidden, in a process of its own.",
         "Candidates of equal scores are ordered by their number in run files, as trec_eval orders them; that falls at random.",
         f"Intervals: percentile bootstrap over contexts, {options.replicates:,} replicates. Letters: randomised Tukey HSD, "
         f"{options.permutations:,} permutations (Carterette 2012), compact letter display (Piepho 2004).",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tertulia.artefact import digest_of_path
 from tertulia.errors import ConfigurationError, InputError
-from tertulia.ranking.benchmark.options import ENSEMBLE, BenchmarkOptions, benchmark_systems
+from tertulia.ranking.benchmark.options import ENSEMBLE, BenchmarkOptions, base_name, benchmark_systems
 from tertulia.ranking.benchmark.protocols import RankingProtocol, protocol_of
 from tertulia.ranking.benchmark.task import Task, digest_of_model, source_digest
 from tertulia.ranking.evaluate import measures_of
@@ -104,9 +104,13 @@ class Plan:
             "protocol": self.protocol.name,
             "pool": options.pool,
             "runs": sorted(options.runs),
-            "settings": {system: options.settings_of(system) for system in self.systems if options.settings_of(system)},
+            "settings": {
+                system: {name: base_name(value) for name, value in given.items()}
+                for system in self.systems
+                if (given := options.settings_of(system))
+            },
             "wording": self.wording.to_json(),
-            "sentence_model": self.sentence_model,
+            "sentence_model": base_name(self.sentence_model),
             "device": options.device,
             "workers": options.workers,
             "split_seed": options.split_seed,

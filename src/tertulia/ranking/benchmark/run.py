@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tertulia.artefact import Manifest, create
 from tertulia.corpus.ranking_set import RankingSet
 from tertulia.errors import ArtefactError, ConfigurationError, InputError, TertuliaError
+from tertulia.measures.ranking_names import cut_name
 from tertulia.ranking.benchmark.comparing import Comparison, compare
 from tertulia.ranking.benchmark.options import ENSEMBLE, BenchmarkOptions
 from tertulia.ranking.benchmark.plan import Plan, make_plan
@@ -133,7 +134,7 @@ def _intention(plan: Plan) -> str:
     ranked = plan.protocol.describe()
     return (
         f"{splits} contexts of train / dev / test ({plan.splits.how}); {ranked['candidates']:,} candidates to rank; "
-        f"texts read as {plan.wording.language}; tuned on dev for MAP at relevance {plan.cut:g}"
+        f"texts read as {plan.wording.language}; tuned on dev for MAP at relevance {cut_name(plan.cut)}"
     )
 
 

@@ -208,7 +208,7 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': "''",
     "≥": r"$\geq$",
     "–": "--",
     "Δ": r"$\Delta$",

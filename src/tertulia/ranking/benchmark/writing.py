@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tertulia.ranking.benchmark.hardest import hardest_contexts, judging_measure
+from tertulia.ranking.benchmark.options import base_name
 from tertulia.ranking.benchmark.page import page
 from tertulia.ranking.benchmark.protocols import CandidatesProtocol
 from tertulia.ranking.benchmark.tables import (
@@ -46,7 +48,7 @@ class Files:
         hardest = hardest_contexts(comparison, benchmark.results, plan.protocol, plan.cut, plan.options.hardest)
         self._text("table.md", markdown_table(comparison, self._captions()))
         self._text("table.csv", long_csv(comparison))
-        self._text("table.tex", latex_table(comparison, self._caption(), "tab:ranking"))
+        self._text("table.tex", latex_table(comparison, self._caption(differences=False), "tab:ranking"))
         self._text("costs.csv", costs_csv(benchmark.results))
         self._text("costs.md", costs_markdown(benchmark.results))
         self._json("systems.json", self._systems())
@@ -66,14 +68,15 @@ class Files:
     def _captions(self) -> list[str]:
         return [f"## {markdown_escaped(self._benchmark.plan.title)}", markdown_escaped(self._caption())]
 
-    def _caption(self) -> str:
+    def _caption(self, *, differences: bool = True) -> str:
         plan, comparison = self._benchmark.plan, self._benchmark.held
+        seeds = f"{plan.options.seeds} seeds" if plan.options.seeds > 1 else "one seed"
         said = (
-            f"Ranking on {plan.title}: means in percent over test contexts and {plan.options.seeds} seeds, with "
+            f"Ranking on {plan.title}: means in percent over test contexts and {seeds}, with "
             f"{comparison.confidence:.0%} bootstrap intervals. Systems that share a letter do not differ (randomised Tukey HSD, "
             f"level {1 - comparison.confidence:.2g}); the best is in bold."
         )
-        if comparison.baseline is not None:
+        if differences and comparison.baseline is not None:
             said += f" Differences to {comparison.baseline} with a paired randomisation test: * p < .05, ** p < .01, *** p < .001."
         if comparison.votes:
             said += " Relevance is an estimate from votes, whose uncertainty the intervals hold."
@@ -83,7 +86,7 @@ class Files:
         benchmark = self._benchmark
         return {
             "systems": {
-                result.name: {"outside": result.outside, "seeds": result.details, "note": result.note}
+                result.name: {"outside": result.outside, "seeds": nameless(result.details), "note": result.note}
                 for result in benchmark.results
             },
             "left_out": benchmark.left_out,
@@ -153,6 +156,13 @@ class Files:
     @staticmethod
     def _run_name(result: SystemResult, seed: int) -> str:
         return f"{result.name}.run" if result.outside else f"{result.name}-{seed}.run"
+
+
+def nameless(details: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Details of fits whose settings name no path of this machine: of one the last part stays."""
+    return [
+        {**each, "settings": {name: base_name(value) for name, value in each["settings"].items()}} for each in details
+    ]
 
 
 def finite(value: Any) -> Any:
