@@ -153,25 +153,32 @@ class Association:
 
     def columns(self, read: Sequence[Read], *, own: bool) -> NDArray[np.float64]:  # noqa: ARG002
         """Values of the shape (candidates of all, features)."""
-        rows: list[tuple[float, ...]] = []
         number = self._lexicon.numbers_of
+        found = [np.zeros((0, len(self.features)))]
         for one in read:
             conversation = one.conversation
             responses = [number(response.raw) for response in one.responses]
-            wanted = np.unique(np.concatenate([_NONE, *responses]))
+            words = np.concatenate([_NONE, *responses])
             texts = [number(turn.raw) for turn, _weight in conversation.turns]
             dialogue = self._following.rare(np.unique(np.concatenate([_NONE, *texts])))
-            prompt = self._following.lift(number(conversation.prompt.raw), wanted)
-            before = self._later.lift(number(conversation.before.raw), wanted)
-            whole = self._following.lift(dialogue, wanted)
-            for words in responses:
-                if not len(words):
-                    rows.append((0.0,) * len(self.features))
-                    continue
-                at = np.searchsorted(wanted, words)
-                here = prompt[at]
-                rows.append((_mean(here), here.max(), here.min(), _mean(whole[at]), _mean(before[at])))
-        return np.array(rows, dtype=np.float64).reshape(-1, len(self.features))
+            lifts = np.stack(
+                [
+                    self._following.lift(number(conversation.prompt.raw), words),
+                    self._following.lift(dialogue, words),
+                    self._later.lift(number(conversation.before.raw), words),
+                ],
+                axis=1,
+            )
+            lengths = np.array([len(each) for each in responses], dtype=np.int64)
+            some = np.flatnonzero(lengths)
+            rows = np.zeros((len(responses), len(self.features)))
+            if len(some):
+                starts = (np.cumsum(lengths) - lengths)[some]
+                means = np.add.reduceat(lifts, starts, axis=0) / lengths[some, None]
+                best, least = (each.reduceat(lifts[:, 0], starts) for each in (np.maximum, np.minimum))
+                rows[some] = np.stack([means[:, 0], best, least, means[:, 1], means[:, 2]], axis=1)
+            found.append(rows)
+        return np.concatenate(found)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """What ``from_arrays`` takes."""
@@ -186,7 +193,3 @@ class Association:
             own = {key.removeprefix(name): array for key, array in arrays.items() if key.startswith(name)}
             tables.append(Table.from_arrays(own, len(lexicon.numbers)))
         return cls(lexicon, *tables)
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    return float(np.add.reduce(values)) / len(values)

@@ -105,9 +105,10 @@ class Lexicon:
         """(1 + ln(count)) · idf of words."""
         return _weighted(counts, self._word_idf[less], self._unknown)
 
-    def gram_weights(self, counts: Mapping[str, int], less: int) -> dict[str, float]:
-        """The same of runs of characters."""
-        return _weighted(counts, self._gram_idf[less], self._unknown)
+    def gram_weights(self, grams: Iterable[str], less: int) -> dict[str, float]:
+        """idf of runs of characters."""
+        idf, unknown = self._gram_idf[less], self._unknown
+        return {gram: idf.get(gram, unknown) for gram in grams}
 
     def _weights(self, frequency: Mapping[str, int], less: int) -> dict[str, float]:
         # Of frequencies there are few, of words many.

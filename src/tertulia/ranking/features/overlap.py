@@ -16,32 +16,27 @@ _LONGEST = 200
 
 def cosine(conversation: Conversation, response: Text) -> float:
     """TF-IDF cosine of prompt and response, by words. Source: Wang et al. 2013."""
-    return _dot(conversation.prompt.weights, response.weights)
-
-
-def context_cosine(conversation: Conversation, response: Text) -> float:
-    """TF-IDF cosine of all turns, weighted, and the response, by words."""
-    return _dot(conversation.weights, response.weights)
+    return conversation.prompt.weights.cosine(response.weights)
 
 
 def before_cosine(conversation: Conversation, response: Text) -> float:
     """TF-IDF cosine of the turn before the prompt and the response: what its speaker has said already."""
-    return _dot(conversation.before.weights, response.weights)
+    return conversation.before.weights.cosine(response.weights)
 
 
 def character_cosine(conversation: Conversation, response: Text) -> float:
-    """TF-IDF cosine of prompt and response, by runs of characters."""
-    return _dot(conversation.prompt.gram_weights, response.gram_weights)
+    """Cosine of the IDF of the runs of characters of prompt and response."""
+    return conversation.prompt.gram_weights.cosine(response.gram_weights)
 
 
 def dialogue_cosine(conversation: Conversation, response: Text) -> float:
     """TF-IDF cosine of all turns as one text and the response, by words: whether it keeps to what is talked of."""
-    return _dot(conversation.whole, response.weights)
+    return conversation.whole.cosine(response.weights)
 
 
 def dialogue_character_cosine(conversation: Conversation, response: Text) -> float:
-    """TF-IDF cosine of all turns as one text and the response, by runs of characters."""
-    return _dot(conversation.whole_grams, response.gram_weights)
+    """Cosine of the IDF of the runs of characters of all turns and of the response."""
+    return conversation.whole_grams.cosine(response.gram_weights)
 
 
 def bm25(conversation: Conversation, response: Text) -> float:
@@ -159,10 +154,6 @@ def longest_common_run(one: Sequence[str], other: Sequence[str]) -> int:
         ends = found
         best = max(best, len(ends))
     return best
-
-
-def _dot(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    return sum(weight * one[key] for key, weight in other.items() if key in one)
 
 
 def _covered(whole: Text, part: Text) -> float:

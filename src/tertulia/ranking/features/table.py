@@ -34,7 +34,6 @@ PAIR_FEATURES: dict[str, PairFeature] = {
     "max_idf": surface.max_idf,
     "prompt_mean_idf": surface.prompt_mean_idf,
     "cosine": overlap.cosine,
-    "context_cosine": overlap.context_cosine,
     "before_cosine": overlap.before_cosine,
     "character_cosine": overlap.character_cosine,
     "dialogue_cosine": overlap.dialogue_cosine,

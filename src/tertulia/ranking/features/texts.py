@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tertulia.ranking.examples import Example
     from tertulia.ranking.features.lexicon import Lexicon
 
-__all__ = ["Conversation", "Reader", "Text", "squeezed"]
+__all__ = ["Conversation", "Reader", "Text", "Weights", "squeezed"]
 
 _KEPT = 20_000
 
@@ -22,6 +22,24 @@ def squeezed(text: str) -> str:
     """Lower case, one space for each run of white space, none at the ends; a half surrogate, which no file can hold, is ``?``."""
     text = " ".join(text.lower().split())
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+class Weights:
+    """A sparse vector and its length."""
+
+    __slots__ = ("length", "of")
+
+    def __init__(self, of: dict[str, float]) -> None:
+        self.of = of
+        self.length = math.sqrt(sum([weight * weight for weight in of.values()]))
+
+    def cosine(self, other: Weights) -> float:
+        """The cosine of two vectors; 0 where one has no length."""
+        if not (self.length and other.length):
+            return 0.0
+        mine, theirs = self.of, other.of
+        shared = [weight * mine[key] for key, weight in theirs.items() if key in mine]
+        return sum(shared) / (self.length * other.length) if shared else 0.0
 
 
 class Text:
@@ -41,19 +59,19 @@ class Text:
         return squeezed(self.raw)
 
     @cached_property
-    def weights(self) -> dict[str, float]:
-        """TF-IDF of its words, tf being 1 + ln(count); of length 1 where there is a word."""
-        return _unit(self._lexicon.word_weights(self.counts, self._less))
+    def weights(self) -> Weights:
+        """TF-IDF of its words, tf being 1 + ln(count)."""
+        return Weights(self._lexicon.word_weights(self.counts, self._less))
 
     @cached_property
-    def grams(self) -> Counter[str]:
-        """How often it has each run of characters."""
-        return Counter(self._lexicon.grams(self.squeezed))
+    def grams(self) -> dict[str, None]:
+        """Its runs of characters, each once, in order."""
+        return dict.fromkeys(self._lexicon.grams(self.squeezed))
 
     @cached_property
-    def gram_weights(self) -> dict[str, float]:
-        """TF-IDF of its runs of characters, likewise."""
-        return _unit(self._lexicon.gram_weights(self.grams, self._less))
+    def gram_weights(self) -> Weights:
+        """The IDF of its runs of characters."""
+        return Weights(self._lexicon.gram_weights(self.grams, self._less))
 
     @cached_property
     def relative_length(self) -> float:
@@ -77,24 +95,26 @@ class Conversation:
         self.before = turns[1][0] if len(turns) > 1 else nothing
 
     @cached_property
-    def weights(self) -> dict[str, float]:
-        """The weighted sum of the turns' TF-IDF vectors, of length 1 where there is a word."""
-        return _unit(_sum((turn.weights, weight) for turn, weight in self.turns))
-
-    @cached_property
     def query(self) -> dict[str, float]:
         """How often each word is asked for, an occurrence counting as much as its turn."""
         return _sum((turn.counts, weight) for turn, weight in self.turns)
 
     @cached_property
-    def whole(self) -> dict[str, float]:
-        """TF-IDF of the words of all turns as one text, each turn counting the same; of length 1 where there is a word."""
-        return _unit(self._lexicon.word_weights(_union(turn.counts for turn, _weight in self.turns), 0))
+    def whole(self) -> Weights:
+        """TF-IDF of the words of all turns as one text, each turn counting the same."""
+        counts: dict[str, int] = {}
+        for turn, _weight in self.turns:
+            for word, count in turn.counts.items():
+                counts[word] = counts.get(word, 0) + count
+        return Weights(self._lexicon.word_weights(counts, 0))
 
     @cached_property
-    def whole_grams(self) -> dict[str, float]:
-        """The same of runs of characters."""
-        return _unit(self._lexicon.gram_weights(_union(turn.grams for turn, _weight in self.turns), 0))
+    def whole_grams(self) -> Weights:
+        """The IDF of the runs of characters of all turns."""
+        grams: dict[str, None] = {}
+        for turn, _weight in self.turns:
+            grams |= turn.grams
+        return Weights(self._lexicon.gram_weights(grams, 0))
 
 
 class Reader:
@@ -124,20 +144,7 @@ class Reader:
         return Conversation(turns, len(example.turns), self.text(""), self.lexicon)
 
 
-def _unit(weights: dict[str, float]) -> dict[str, float]:
-    length = math.sqrt(sum(weight * weight for weight in weights.values()))
-    return {key: weight / length for key, weight in weights.items()} if length else weights
-
-
-def _union(parts: Iterable[Counter[str]]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for counts in parts:
-        for key, count in counts.items():
-            found[key] = found.get(key, 0) + count
-    return found
-
-
-def _sum(parts: Iterable[tuple[dict[str, float] | Counter[str], float]]) -> dict[str, float]:
+def _sum(parts: Iterable[tuple[Counter[str], float]]) -> dict[str, float]:
     found: dict[str, float] = {}
     for weights, weight in parts:
         for key, value in weights.items():

@@ -68,16 +68,20 @@ class Worth:
 
     def columns(self, read: Sequence[Read], *, own: bool) -> NDArray[np.float64]:  # noqa: ARG002
         """Values of the shape (candidates of all, features)."""
-        rows: list[tuple[float, float, float]] = []
-        for one in read:
-            for response in one.responses:
-                words = self._lexicon.numbers_of(response.raw)
-                if not len(words):
-                    rows.append((0.0, 0.0, 0.0))
-                    continue
-                weights = self._weights[words]
-                rows.append((float((weights * _unit(self._idf[words])).sum()), weights.max(), weights.min()))
-        return np.array(rows, dtype=np.float64).reshape(-1, len(self.features))
+        texts = [self._lexicon.numbers_of(response.raw) for one in read for response in one.responses]
+        rows = np.zeros((len(texts), len(self.features)))
+        lengths = np.array([len(each) for each in texts], dtype=np.int64)
+        some = np.flatnonzero(lengths)
+        if len(some):
+            words = np.concatenate(texts)
+            starts = (np.cumsum(lengths) - lengths)[some]
+            weights, idf = self._weights[words], self._idf[words]
+            norms = np.sqrt(np.add.reduceat(idf * idf, starts))
+            sums = np.add.reduceat(weights * idf, starts) / np.where(norms > 0, norms, 1.0)
+            rows[some] = np.stack(
+                [sums, np.maximum.reduceat(weights, starts), np.minimum.reduceat(weights, starts)], axis=1
+            )
+        return rows
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """What ``from_arrays`` takes."""
