@@ -79,7 +79,6 @@ def test_the_ensemble_is_a_ranker(tmp_path: Path) -> None:
     report = ranker.report()
     assert report["left_out"] == {}
     assert set(report["members"]) == {"bm25", "length"}
-    assert report["quality"] >= max(each["quality"] for each in report["ways"])
     kept = tmp_path / "model"
     assert sorted(read_manifest(kept).parts) == ["members/bm25", "members/length"]
     member = load_ranker(kept / "members" / "bm25")

@@ -113,17 +113,16 @@ def fit_way(way: str, inputs: Inputs, labels: Labels, effort: Effort) -> dict[st
 
 
 _MEMBER = "member:"
-_MOST = 4
+_FEWEST, _MOST, _FEW = 3, 4, 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """How a way did, at the best value of its parameter: the mean quality over contexts, and of each context."""
+    """How a way did, at the best value of its parameter: the quality on contexts left out, and its scores of these."""
 
     way: str
     parameter: str
     quality: float
-    by_context: NDArray[np.float64] = field(repr=False)
     scores: NDArray[np.float64] = field(repr=False)
 
 
@@ -136,11 +135,6 @@ class Material:
     examples: Sequence[Example]
     folds: NDArray[np.int64]
     quality: Callable[[Sequence[Example], list[NDArray[np.float64]]], float]
-
-    def judged(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The quality of each context by itself (shape: contexts)."""
-        parts = self.inputs.split(scores)
-        return np.array([self.quality([one], [part]) for one, part in zip(self.examples, parts, strict=True)])
 
     def overall(self, scores: NDArray[np.float64]) -> float:
         """The quality of all contexts."""
@@ -162,7 +156,7 @@ def tried(material: Material, ways: Sequence[str], effort: Effort) -> Iterator[T
         overall = {parameter: material.overall(scores) for parameter, scores in found.items()}
         # The first of equals: the more regularised, the fewer rounds.
         best = max(overall, key=lambda parameter: overall[parameter])
-        yield Trial(way, best, overall[best], material.judged(found[best]), found[best])
+        yield Trial(way, best, overall[best], found[best])
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,16 +179,14 @@ class Choice:
         }
 
 
-def choose(material: Material, learned: NDArray[np.int64], combine: str, run: FitRun) -> Choice:
-    """Try the ways (all, or the one that is named), choose by cross-validation, and learn the choice from these contexts."""
+def choose(material: Material, inputs: Inputs, labels: Labels, combine: str, run: FitRun) -> Choice:
+    """Try the ways (all, or the one that is named) on the material, choose, and learn the choice from inputs and labels."""
     ways = [combine] if combine != "auto" else [f"{_MEMBER}{name}" for name in material.inputs.members] + list(WAYS)
     trials = []
     for trial in tried(material, ways, Effort(run.seed, run.workers, bags=1)):
         trials.append(trial)
         run.progress("ways to combine", 1, len(ways))
     chosen, quality = mixed(material, trials)
-    inputs = material.inputs.take(learned)
-    labels = material.labels.take(material.inputs.offsets, learned)
     parts = tuple(
         fit_way(trial.way, inputs, labels, Effort(run.seed, run.workers))[trial.parameter] for trial in chosen
     )
@@ -202,14 +194,19 @@ def choose(material: Material, learned: NDArray[np.int64], combine: str, run: Fi
 
 
 def mixed(material: Material, trials: Sequence[Trial]) -> tuple[list[Trial], float]:
-    """Trials whose mean does best on contexts that were left out: the best one, and others as long as each makes it better."""
+    """Trials whose mean does best on contexts that were left out: the best one, and others as long as each makes it better.
+
+    Ensemble selection after Caruana et al. (2004). Of few contexts three at least are taken: the best one is then the best by
+    chance, and their mean is not as bad as an unlucky choice.
+    """
+    fewest = _FEWEST if len(material.examples) < _FEW else 1
     chosen = [max(trials, key=lambda trial: trial.quality)]
     quality = chosen[0].quality
     while len(chosen) < min(_MOST, len(trials)):
         others = [trial for trial in trials if trial not in chosen]
         together = [material.overall(_mixture(material, [*chosen, other])) for other in others]
         best = max(range(len(others)), key=together.__getitem__)
-        if together[best] <= quality:
+        if together[best] <= quality and len(chosen) >= fewest:
             break
         chosen.append(others[best])
         quality = together[best]

@@ -44,11 +44,12 @@ class _Learned:
     run: FitRun
 
 
+_TREE_SETTINGS = ("leaves", "learning_rate", "least", "rounds", "patience", "share", "penalty")
 Predict = Callable[["NDArray[np.float32]"], "NDArray[np.float64]"]
 
 
 def _trees(fold: _Learned) -> Predict:
-    options = {name: value for name, value in fold.settings.items() if name != "shuffles"} | {
+    options = {name: fold.settings[name] for name in _TREE_SETTINGS} | {
         "seed": fold.run.seed,
         "workers": fold.run.workers,
     }

@@ -150,7 +150,7 @@ def _fitted(
         # Nobody asks what the features of the rankers of folds are worth.
         chosen = ranker.settings | ({"shuffles": 0} if "shuffles" in ranker.settings else {})
         parts = most_folds(train, folds, run.seed)
-        if table is not None and name in FEATURE_MEMBERS:
+        if table is not None and name in FEATURE_MEMBERS and chosen.get("embeddings", True):
             seen = out_of_fold_by_features(name, chosen, table, train, dev, run, parts)
         else:
             seen = out_of_fold(lambda: factory(chosen), train, dev, run, parts)

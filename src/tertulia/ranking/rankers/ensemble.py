@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from tertulia.artefact import Manifest
-from tertulia.errors import ArtefactError, InputError
+from tertulia.errors import ArtefactError, InputError, MissingExtraError
 from tertulia.ranking.combining.choice import WAYS, Material, Mixture, choose
 from tertulia.ranking.combining.feature_members import FeatureTable
 from tertulia.ranking.combining.importance import input_importance
@@ -34,8 +34,8 @@ __all__ = ["Ensemble"]
 _CHUNK = 4_096
 # LightGBM takes no more of one context.
 _LARGEST = 10_000
-# What combines is chosen by so many folds; of many contexts fewer say enough.
-_FOLDS, _FEW_FOLDS, _MANY = 5, 3, 2_000
+# What combines is chosen by so many folds; of many contexts fewer say enough. Of train and dev so many are looked at.
+_FOLDS, _FEW_FOLDS, _MANY, _TRIED = 5, 3, 2_000, 2_400
 
 
 class Ensemble:
@@ -77,11 +77,13 @@ class Ensemble:
         """
         _check_material(train)
         self._wording = run.wording
-        table = None
+        table: FeatureTable | None = None
+        without: dict[str, str] = {}
         if self.settings["features"]:
-            features = FeatureSet.fit(train, run)
+            features, without = _fitted_features(train, run)
             table = FeatureTable(features, features.train_matrix(train, run), features.matrix(dev))
         members, left_out = self._fit_members(train, dev, run, table)
+        left_out |= without
         self._members = {each.name: (each.ranker, each.center, each.scale) for each in members}
         self._features = None if table is None else table.features
         none = np.zeros((_rows(train) + _rows(dev), 0))
@@ -126,17 +128,19 @@ class Ensemble:
         usable = np.flatnonzero((sizes > 0) & (sizes <= _LARGEST))
         of_train_places = _drawn(usable[usable < of_train], examples, self.settings["contexts"], run.seed)
         of_dev_places = usable[usable >= of_train]
-        places = np.concatenate([of_train_places, of_dev_places])
-        inputs, kept = everything.take(places), [examples[place] for place in places.tolist()]
-        bounds = labels_of([examples[place] for place in of_train_places.tolist()])[1]
+        learned = [examples[place] for place in of_train_places.tolist()]
+        labels, bounds = labels_of(learned)
+        # Which way is better can be seen on some thousand contexts; it is then learned from all.
+        tried = np.concatenate([_drawn(of_train_places, examples, _TRIED, run.seed), of_dev_places[:_TRIED]])
+        kept = [examples[place] for place in tried.tolist()]
         material = Material(
-            inputs,
+            everything.take(tried),
             labels_of(kept, bounds)[0],
             kept,
             most_folds(kept, _FOLDS if len(kept) < _MANY else _FEW_FOLDS, run.seed),
             run.quality,
         )
-        choice = choose(material, np.arange(len(of_train_places)), self.settings["combine"], run)
+        choice = choose(material, everything.take(of_train_places), labels, self.settings["combine"], run)
         self._combiner = choice.combiner
         self._report = choice.report()
         dev_inputs = everything.take(of_dev_places)
@@ -199,6 +203,14 @@ class Ensemble:
     def report(self) -> dict[str, Any]:
         """The settings, the members and those left out, how each way to combine did by cross-validation, and what was chosen."""
         return {"settings": self.settings, **self._report}
+
+
+def _fitted_features(train: Sequence[Example], run: FitRun) -> tuple[FeatureSet, dict[str, str]]:
+    """Features, without embeddings where these cannot be computed; what was left out, with the reason."""
+    try:
+        return FeatureSet.fit(train, run), {}
+    except MissingExtraError as error:
+        return FeatureSet.fit(train, run, embeddings=False), {"features of embeddings": error.one_line()}
 
 
 def _check_material(train: Sequence[Example]) -> None:
