@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tertulia.artefact import MANIFEST, read_manifest, verify
-from tertulia.bot.build import BotOptions, build_bot
+from tertulia.artefact import MANIFEST, Manifest, create, read_manifest, verify
+from tertulia.bot.build import BotOptions, build_bot, copy_artefact
 from tertulia.bot.components.matching import Matching
 from tertulia.bot.explain import explain
 from tertulia.bot.pipeline import Bot
@@ -357,6 +357,32 @@ def test_a_ranker_of_another_language_is_refused_before_the_bank_is_built(model:
             untouched(), tmp_path / "bot", BotOptions(name="b"), rerank=tmp_path / "none", open_reranker=open_reranker
         )
     assert not (tmp_path / "bot").exists()
+
+
+def test_a_ranker_is_copied_with_its_parts_and_nothing_else(tmp_path: Path) -> None:
+    with create(tmp_path / "one", Manifest("ranker")) as draft:
+        (draft.directory / "trees").mkdir()
+        (draft.directory / "trees" / "0.json").write_text("[]")
+        (draft.directory / "members").mkdir()
+        with create(draft.directory / "members" / "bm25", Manifest("ranker")) as part:
+            (part.directory / "ranker.json").write_text("{}")
+    (tmp_path / "one" / "notes.txt").write_text("not of it")
+    (tmp_path / "one" / "members" / "link").symlink_to(tmp_path)
+    copy_artefact(tmp_path / "one", tmp_path / "other")
+    found = sorted(file.relative_to(tmp_path / "other").as_posix() for file in (tmp_path / "other").rglob("*"))
+    assert found == [
+        "manifest.json",
+        "members",
+        "members/bm25",
+        "members/bm25/manifest.json",
+        "members/bm25/ranker.json",
+        "trees",
+        "trees/0.json",
+    ]
+    assert verify(tmp_path / "other", "ranker").digest == read_manifest(tmp_path / "one").digest
+    (tmp_path / "one" / "members" / "bm25" / "ranker.json").write_text("[]{}")
+    with pytest.raises(ArtefactError, match="its manifest says"):
+        copy_artefact(tmp_path / "one", tmp_path / "third")
 
 
 def test_by_the_command_line(
