@@ -79,6 +79,16 @@ def test_a_response_that_comes_again_is_encoded_once(monkeypatch: pytest.MonkeyP
         np.testing.assert_allclose(values, scores[0], atol=1e-6)
 
 
+def test_contexts_without_candidates_and_texts_without_words_are_scored() -> None:
+    fit = fitted(BiLstm, made_splits(train=8, dev=3), settings=SMALL)
+    nothing, empty = example("a", "tea ?", []), example("b", "", ["", "?!"])
+    assert [values.tolist() for values in fit.score([nothing, nothing])] == [[], []]
+    first, none, second = scores_of(fit, [empty, nothing, empty])
+    assert len(none) == 0
+    assert first.tolist() == second.tolist()
+    assert first[0] == first[1]
+
+
 def test_the_report_says_what_was_learned_and_nothing_of_the_time_it_took() -> None:
     splits = made_splits(train=20, dev=6)
     told: list[tuple[str, int, int | None]] = []

@@ -98,6 +98,9 @@ class PairModel:
     def _chunk(self, chunk: list[Example], kept: _Kept) -> Iterator[NDArray[np.float64]]:
         import torch
 
+        if not any(example.texts for example in chunk):
+            yield from (np.zeros(0) for _ in chunk)
+            return
         device = self.net.words.weight.device
         read = [self.reader.prompt(example) for example in chunk]
         with torch.inference_mode():
