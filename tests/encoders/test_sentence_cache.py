@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -146,11 +147,27 @@ def test_two_writers_at_a_time_lose_nothing(tmp_path: Path) -> None:
     assert len(cache) == 2400
 
 
+def test_threads_that_share_one_lose_nothing(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path, DIGEST, 3)
+
+    def work(name: int) -> None:
+        for number in range(30):
+            add(cache, [f"{name} {number} {part}" for part in range(5)])
+            check(cache, [f"{name} {number} {part}" for part in range(5)], [f"{name} {number} no"])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert len(cache) == 600
+
+
 def test_a_writer_that_is_killed_leaves_what_it_had_written(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path, DIGEST, 3)
     for number in range(3):
+        before = len(cache)
         writer = start(tmp_path, f"killed {number}", 1_000_000)
-        time.sleep(0.05)
+        while len(cache) < before + 80:
+            assert writer.poll() is None
+            time.sleep(0.001)
         add(cache, [f"mine {number}"])
         writer.send_signal(signal.SIGKILL)
         writer.wait(60)

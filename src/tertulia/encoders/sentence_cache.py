@@ -12,6 +12,7 @@ import hashlib
 import os
 import struct
 import sys
+import threading
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -67,6 +68,7 @@ class VectorCache:
         self._first: NDArray[np.uint64] = np.zeros(0, np.uint64)
         self._rows: NDArray[np.int64] = np.zeros(0, np.int64)
         self._known = 0
+        self._lock = threading.Lock()
         with self._opened() as file:
             # Empty: new, or its first writer was killed before it had written the head.
             if os.fstat(file).st_size < _HEAD:
@@ -89,6 +91,10 @@ class VectorCache:
         vectors:
             Shape (found.sum(), dimension).
         """
+        with self._lock:
+            return self._read(keys)
+
+    def _read(self, keys: Sequence[bytes]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
         try:
             records = self._records()
         except OSError as error:
