@@ -85,7 +85,7 @@ def compare(
     permutations: int,
     seed: int,
     redrawn: Callable[[int], NDArray[np.float64]] | None = None,
-    stage: Callable[[str], None] = lambda _name: None,
+    progress: Callable[[str, int, int | None], None] = lambda _stage, _done, _total: None,
 ) -> Comparison:
     """Hold systems against each other.
 
@@ -98,6 +98,8 @@ def compare(
     redrawn:
         Where relevance is an estimate from votes: of the number of a system the means of replicates in which both contexts and
         relevance were drawn again, of the shape (replicates, measures). They are centred on the mean that was measured.
+    progress:
+        Is told a stage, how much of it has been done, and the total.
     """
     from tertulia.measures.letters import compact_letters
     from tertulia.measures.significance import paired_randomisation, tukey_hsd
@@ -112,12 +114,13 @@ def compare(
         if len(each) > 1:
             spread[system] = _means(each).std(axis=0, ddof=1)
 
-    stage("bootstrap intervals")
+    progress("intervals", 0, len(systems))
     low, high = np.full(shape, np.nan), np.full(shape, np.nan)
     if redrawn is None:
         drawn = replicate_means(values, replicates, seed)
     for system in range(len(systems)):
         found = drawn[:, system] if redrawn is None else centred(redrawn(system), means[system])
+        progress("intervals", system + 1, len(systems))
         for measure in np.flatnonzero(counted).tolist():
             low[system, measure], high[system, measure] = percentile_interval(found[:, measure], confidence)
 
@@ -125,8 +128,8 @@ def compare(
     letters: list[tuple[str, ...]] = []
     difference, difference_p = np.full(shape, np.nan), np.full(shape, np.nan)
     base = systems.index(baseline) if baseline in systems else None
-    for measure, name in enumerate(measures):
-        stage(f"significance of {name}")
+    for measure in range(len(measures)):
+        progress("significance", measure, len(measures))
         matrix = values[:, measure, known[measure]].T
         if not len(matrix):
             letters.append(("",) * len(systems))

@@ -46,8 +46,7 @@ def page(benchmark: Benchmark, hardest: Sequence[HardContext], judging: int | No
     """
     comparison = benchmark.held
     title = f"Ranking benchmark: {benchmark.plan.title}"
-    parts = [
-        _head(benchmark, judging),
+    sections = [
         _tables(comparison, benchmark.results),
         _plots(comparison),
         _costs(comparison, benchmark.results, judging),
@@ -62,12 +61,12 @@ def page(benchmark: Benchmark, hardest: Sequence[HardContext], judging: int | No
         # Nothing may be loaded, and nothing runs, whatever a text of the set holds.
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
         f"<title>{shown(title)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(part for part in parts if part)
+        + "\n".join([_head(benchmark, judging, sections), *(section for section in sections if section)])
         + "\n</main>\n</body>\n</html>\n"
     )
 
 
-def _head(benchmark: Benchmark, judging: int | None) -> str:
+def _head(benchmark: Benchmark, judging: int | None, sections: Sequence[str]) -> str:
     plan, comparison = benchmark.plan, benchmark.held
     ranked = plan.protocol.describe()
     splits = " / ".join(f"{len(part):,}" for part in plan.folds[0][:3])
@@ -91,9 +90,15 @@ def _head(benchmark: Benchmark, judging: int | None) -> str:
         ("costs", "Quality and cost"),
         ("importance", "What matters"),
         ("hardest", "Hardest contexts"),
+        ("missing", "What is not in the table"),
         ("method", "How this was made"),
     ]
-    nav = "".join(f'<a href="#{anchor}">{name}</a>' for anchor, name in links)
+    there = [
+        (anchor, name)
+        for anchor, name in links
+        if any(section.startswith(f'<h2 id="{anchor}"') for section in sections)
+    ]
+    nav = "".join(f'<a href="#{anchor}">{name}</a>' for anchor, name in there)
     return (
         f'<p class="kind">Ranking benchmark</p>\n<h1>{shown(plan.title)}</h1>\n'
         f'<p class="lead">{_verdict(comparison, judging)}</p>\n'
@@ -182,7 +187,7 @@ def _mean_cell(each: Cell) -> str:
 
 
 def _figure(caption: str, svg: str) -> str:
-    return f'<figure role="img" aria-label="{escape(caption)}"><figcaption>{shown(caption)}</figcaption>{svg}</figure>'
+    return f'<figure role="img" tabindex="0" aria-label="{escape(caption)}"><figcaption>{shown(caption)}</figcaption>{svg}</figure>'
 
 
 def _plots(comparison: Comparison) -> str:

@@ -114,7 +114,7 @@ def run_benchmark(
             raise InputError(
                 "no system is left to compare: " + "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
             )
-        found.comparison = _compared(found, say)
+        found.comparison = _compared(found, stage, say)
         files: Files = Files(found, draft.directory)
         files.write()
         manifest.options = plan.options_json()
@@ -269,23 +269,24 @@ def _in_order(found: Benchmark) -> list[SystemResult]:
     return [*(result for result in own if result.name != ENSEMBLE), *outside, *last]
 
 
-def _compared(found: Benchmark, say: Callable[[str], None]) -> Comparison:
+def _compared(found: Benchmark, stage: Stage | None, say: Callable[[str], None]) -> Comparison:
     plan, options = found.plan, found.plan.options
     redrawn = None
     if are_votes(plan.protocol):
         redrawn = redrawing(plan.protocol, plan.measures, found.results, options.replicates, options.seed)
         say("relevance is an estimate from votes: the intervals hold the uncertainty of that too")
-    say("comparing the systems")
-    return compare(
-        [result.name for result in found.results],
-        plan.measures,
-        [example.id for example in plan.protocol.examples],
-        [result.values for result in found.results],
-        plan.protocol.relevances,
-        baseline=options.baseline,
-        confidence=options.confidence,
-        replicates=options.replicates,
-        permutations=options.permutations,
-        seed=options.seed,
-        redrawn=redrawn,
-    )
+    with _Stages("comparing", stage) as progress:
+        return compare(
+            [result.name for result in found.results],
+            plan.measures,
+            [example.id for example in plan.protocol.examples],
+            [result.values for result in found.results],
+            plan.protocol.relevances,
+            baseline=options.baseline,
+            confidence=options.confidence,
+            replicates=options.replicates,
+            permutations=options.permutations,
+            seed=options.seed,
+            redrawn=redrawn,
+            progress=progress,
+        )
