@@ -49,7 +49,7 @@ def test_it_learns_and_predicts_as_lightgbm_does(monkeypatch: pytest.MonkeyPatch
     np.testing.assert_array_equal(again.predict(test_matrix), scores)
 
 
-def test_without_dev_all_rounds_are_grown() -> None:
+def test_without_dev_rounds_are_as_given_if_few() -> None:
     train, matrix = made(20, 0)
     model = LambdaMart.fit(matrix, train, matrix[:0], [], map_at(4.0), rounds=7)
     assert (model.rounds, model.quality) == (7, None)
@@ -110,3 +110,12 @@ def test_no_tree_at_all() -> None:
     trees = Trees.of([])
     assert trees.predict(np.ones((3, 2), dtype=np.float32)).tolist() == [0, 0, 0]
     assert Trees.from_arrays(trees.to_arrays(), 2).predict(np.ones((0, 2), dtype=np.float32)).shape == (0,)
+
+
+def test_where_dev_says_nothing_sixty_rounds_are_grown() -> None:
+    train, matrix = made(30, 0)
+    dull = [example("dull", "p", ["t"] * 6, [3.0] * 6)]
+    model = LambdaMart.fit(matrix, train, matrix[:6], dull, map_at(4.0), rounds=200)
+    assert (model.rounds, model.quality) == (60, None)
+    assert LambdaMart.fit(matrix, train, matrix[:6], dull, map_at(4.0), rounds=20).rounds == 20
+    assert LambdaMart.fit(matrix, train, matrix[:0], [], map_at(4.0), rounds=200).rounds == 60

@@ -27,6 +27,8 @@ Quality = Callable[[Sequence["Example"], Iterable["NDArray[np.float64]"]], float
 _LARGEST_CONTEXT = 10_000
 _STEP = 5
 _SMOOTHED = 3
+# Fewer trees than this are never best, whatever a small dev says by chance; so many are grown where dev says nothing.
+_FEWEST, _BLIND = 40, 60
 _STEPS = 1_000_000
 
 
@@ -168,7 +170,8 @@ class LambdaMart:
         """Grow trees on train until dev has not become better for ``patience`` rounds; the best number of rounds is kept.
 
         Burges, "From RankNet to LambdaRank to LambdaMART" (2010), as LightGBM has it, with gains linear in relevance. What is
-        looked at on dev is the mean of ``quality`` over the last few looks: a single one is noise where dev is small.
+        looked at on dev is the mean of ``quality`` over the last few looks: a single one is noise where dev is small. Without
+        dev, or where all orders of it are worth the same, 60 rounds are grown.
 
         Parameters
         ----------
@@ -211,26 +214,35 @@ class LambdaMart:
             "seed": seed & 0x7FFFFFFF,
             "verbose": -1,
         }
-        data = lightgbm.Dataset(matrix[rows], label=graded.labels[rows], group=groups, params={"verbose": -1})
+        used = matrix if len(rows) == len(matrix) else matrix[rows]
+        data = lightgbm.Dataset(used, label=graded.labels[rows], group=groups, params={"verbose": -1})
         booster = lightgbm.Booster(options, data)
-        best, best_rounds, looks = -np.inf, rounds, []
+        best, best_rounds = -np.inf, min(rounds, _BLIND)
+        looks: list[float] = []
         sums = np.zeros(len(dev_matrix))
         for done in range(1, rounds + 1):
             progress("trees", 1, rounds)
             if booster.update():
                 best_rounds = min(best_rounds, done)
                 break
+            if not dev and done >= best_rounds:
+                break
             if not dev or done % _STEP:
                 continue
             sums += booster.predict(dev_matrix, start_iteration=done - _STEP, num_iteration=_STEP)
             looks.append(quality(dev, divided(sums, dev)))
+            if done == _BLIND and len(set(looks)) == 1:
+                best, best_rounds = -np.inf, done
+                break
             smooth = float(np.mean(looks[-_SMOOTHED:]))
+            if done < min(rounds, _FEWEST):
+                continue
             if smooth > best + 1e-9:
                 best, best_rounds = smooth, done
             elif done - best_rounds >= patience:
                 break
         described = booster.dump_model(num_iteration=best_rounds)["tree_info"]
-        return cls(Trees.of(described), len(described), best if looks else None)
+        return cls(Trees.of(described), len(described), best if np.isfinite(best) else None)
 
     def predict(self, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
         """Scores of rows: (rows, features) to (rows)."""

@@ -118,7 +118,8 @@ class FeatureSet:
         folds = _folds(train, run.seed)
         held_out = [at for at, part in enumerate(self.parts) if part.held_out]
         reader = Reader(self.lexicon, known=True)
-        found: list[NDArray[np.float32]] = [np.zeros((0, len(self.names)), dtype=np.float32)] * len(train)
+        starts = np.cumsum([0, *map(len, train)]).tolist()
+        found = np.zeros((starts[-1], len(self.names)), dtype=np.float32)
         quiet = replace(run, progress=lambda _stage, _done, _total: None)
         for fold in range(int(folds.max(initial=-1)) + 1):
             run.progress("features: folds", fold, int(folds.max()) + 1)
@@ -130,11 +131,11 @@ class FeatureSet:
                 others = without_borrowed(others, ours)
                 for at in held_out:
                     parts[at] = type(parts[at]).fit(others, self.lexicon, quiet)
-            for start in range(0, len(ours), _CHUNK):
-                chunk = self._chunk(ours[start : start + _CHUNK], reader, parts, own=True)
-                for place, values in zip(places[start : start + _CHUNK], chunk, strict=True):
-                    found[place] = values
-        return self._stacked(found)
+            for first in range(0, len(ours), _CHUNK):
+                chunk = self._chunk(ours[first : first + _CHUNK], reader, parts, own=True)
+                for place, values in zip(places[first : first + _CHUNK], chunk, strict=True):
+                    found[starts[place] : starts[place + 1]] = values
+        return found
 
     def save(self, directory: Path) -> None:
         """Leave in a directory what ``load`` needs."""

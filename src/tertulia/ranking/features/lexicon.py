@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Lexicon", "distinct_texts"]
 
 _GRAM_SIZES = {"en": (4,), "zh": (1, 2), "segmented": (1, 2)}
-_KEPT = 200_000
-_MOST_NUMBERED = 1_000_000
+_KEPT_NUMBERS = 4_000_000
+_MOST = 1_000_000
 _MARK = "?"
 _ASKING = re.compile("[?？]")
 
@@ -57,10 +57,10 @@ class Lexicon:
         self._grams = grams
         # Words that only one text has tell nothing of other words. A question mark is a word as well: it asks for an answer.
         shared = [word for word, count in words.items() if count > 1 and word != _MARK]
-        if len(shared) > _MOST_NUMBERED:
-            shared = sorted(sorted(shared, key=lambda word: -words[word])[:_MOST_NUMBERED])
+        shared = _most_frequent(shared, words)
         self.numbers = {word: number for number, word in enumerate((_MARK, *shared))}
         self._numbered: dict[str, NDArray[np.int64]] = {}
+        self._numbers_kept = 0
         self._sizes = _GRAM_SIZES[wording.language]
         self._spaced = wording.language == "en"
         self._unknown = math.log((documents + 1.0) / 0.5)
@@ -81,7 +81,8 @@ class Lexicon:
             length += len(found)
             words.update(set(found))
             grams.update(set(empty.grams(squeezed(text))))
-        kept = {gram: count for gram, count in sorted(grams.items()) if count > 1}
+        shared = sorted(gram for gram, count in grams.items() if count > 1)
+        kept = {gram: grams[gram] for gram in _most_frequent(shared, grams)}
         return cls(wording, len(texts), length / max(1, len(texts)), dict(sorted(words.items())), kept)
 
     def numbers_of(self, text: str) -> NDArray[np.int64]:
@@ -92,8 +93,9 @@ class Lexicon:
             if _ASKING.search(text):
                 numbers.add(0)
             found = np.array(sorted(numbers), dtype=np.int64)
-            if len(self._numbered) >= _KEPT:
-                self._numbered = {}
+            if self._numbers_kept > _KEPT_NUMBERS:
+                self._numbered, self._numbers_kept = {}, 0
+            self._numbers_kept += len(found) + 20
             self._numbered[text] = found
         return found
 
@@ -149,6 +151,14 @@ class Lexicon:
             return cls(Wording.from_json(value["wording"]), documents, mean_words, words, grams)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ArtefactError(f"has no lexicon that holds: {error}", hint="train it again") from None
+
+
+def _most_frequent(keys: list[str], frequency: Mapping[str, int]) -> list[str]:
+    """A million of the keys at most, in their order."""
+    if len(keys) <= _MOST:
+        return keys
+    kept = set(sorted(keys, key=lambda key: (-frequency[key], key))[:_MOST])
+    return [key for key in keys if key in kept]
 
 
 def _weighted(counts: Mapping[str, int], idf: Mapping[str, float], unknown: float) -> dict[str, float]:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversation", "Reader", "Text", "Weights", "squeezed"]
 
-_KEPT = 20_000
+# Of a text's characters each takes some 300 bytes, once its runs are weighed.
+_KEPT_CHARACTERS = 400_000
 
 
 def squeezed(text: str) -> str:
@@ -127,13 +128,15 @@ class Reader:
         self.lexicon = lexicon
         self._less = int(known)
         self._texts: dict[str, Text] = {}
+        self._characters = 0
 
     def text(self, raw: str) -> Text:
         """The text, read."""
         found = self._texts.get(raw)
         if found is None:
-            if len(self._texts) >= _KEPT:
-                self._texts = {}
+            if self._characters > _KEPT_CHARACTERS:
+                self._texts, self._characters = {}, 0
+            self._characters += len(raw) + 10
             found = self._texts[raw] = Text(raw, self.lexicon, self._less)
         return found
 

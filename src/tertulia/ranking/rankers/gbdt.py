@@ -33,7 +33,7 @@ class Gbdt:
     summary: ClassVar[str] = "LambdaMART: boosted trees on hand-made features"
     supervised: ClassVar[bool] = True
     known_settings: ClassVar[Mapping[str, Setting]] = {
-        "leaves": Setting(15, "leaves of a tree at most", tried=(15, 7, 31), low=2, high=4096),
+        "leaves": Setting(7, "leaves of a tree at most", tried=(7, 4, 15, 31), low=2, high=4096),
         "learning_rate": Setting(0.05, "how much a tree counts", tried=(0.05, 0.1, 0.03), low=1e-4, high=1),
         "least": Setting(20, "candidates in a leaf at least", tried=(20, 60), low=1, high=1_000_000),
         "rounds": Setting(500, "trees at most", low=1, high=100_000),

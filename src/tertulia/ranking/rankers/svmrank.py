@@ -25,6 +25,7 @@ __all__ = ["SvmRank"]
 
 _WEIGHTS = "weights.npz"
 _CLIPPED = 5.0
+_USUAL = 20_000
 
 
 class Pairs(NamedTuple):
@@ -61,7 +62,11 @@ class SvmRank:
     supervised: ClassVar[bool] = True
     known_settings: ClassVar[Mapping[str, Setting]] = {
         "c": Setting(
-            0.01, "how much a pair in the wrong order costs", tried=(0.01, 0.001, 0.1, 0.0001, 1.0), low=1e-9, high=1e6
+            0.003,
+            "how much a pair in the wrong order costs, of 20,000 pairs; of fewer it is as much less",
+            tried=(0.003, 0.0003, 0.03, 0.3),
+            low=1e-9,
+            high=1e6,
         ),
         "pairs": Setting(200_000, "pairs to learn from at most, drawn by chance", low=1, high=100_000_000),
         "embeddings": Setting(True, "whether cosines of the run's sentence model, if it names one, are features"),
@@ -85,7 +90,8 @@ class SvmRank:
         def score(settings: Mapping[str, Any]) -> list[NDArray[np.float64]]:
             if settings["c"] not in fitted:
                 run.progress("support vector machine", 1, None)
-                fitted[settings["c"]] = fitted_weights(matrix, pairs, settings["c"], run.seed)
+                cost = settings["c"] * len(pairs.gap) / _USUAL
+                fitted[settings["c"]] = fitted_weights(matrix, pairs, cost, run.seed)
             return divided(fitted[settings["c"]].predict(dev_matrix), dev)
 
         tried = combinations(self.known_settings, run.trials, run.seed, start=self.settings, fixed=self._fixed)
@@ -220,8 +226,9 @@ def fitted_weights(matrix: NDArray[np.float32], pairs: Pairs, c: float, seed: in
     scale = Linear(
         matrix.mean(axis=0, dtype=np.float64), np.where(dead, 1.0, deviation), np.where(dead, 0.0, np.ones(len(dead)))
     )
-    known = scale.standardised(matrix) * scale.weights
-    differences = known[pairs.better] - known[pairs.worse]
+    differences = scale.standardised(matrix[pairs.better])
+    differences -= scale.standardised(matrix[pairs.worse])
+    differences *= scale.weights
     # Two classes, for the machine wants them: half of the pairs are turned round.
     turned = np.where(np.arange(len(differences)) % 2, -1.0, 1.0)
     if len(differences) == 1:
