@@ -211,7 +211,7 @@ def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, onn
     with monkeypatch.context() as patch:
         patch.setattr("importlib.util.find_spec", lambda _: None)
         for name in MODELS:
-            with pytest.raises(MissingExtraError, match=r"minilm.*tertulia\[full\]"):
+            with pytest.raises(MissingExtraError, match=r"minilm.*tertulia\[neural\]"):
                 open_encoder(name)
 
 

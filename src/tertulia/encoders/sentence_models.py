@@ -116,7 +116,7 @@ def packaged_directory(package: str, module: str, feature: str) -> Path:
     """
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
-        raise MissingExtraError(feature, package=package, extra="full")
+        raise MissingExtraError(feature, package=package, extra="neural")
     return Path(spec.origin).parent
 
 

@@ -16,7 +16,7 @@ from tertulia.errors import InputError
 from tertulia.ranking.votes import vote_relevance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Example", "Splits", "example_of", "group_numbers", "load_splits", "order_key", "read_examples"]
 
+# Dialogues that open with the same text of so many characters are about one question; a shorter one may be a greeting.
+_A_QUESTION = 40
 TRAIN, DEV, TEST = "train", "dev", "test"
 # So many votes nobody casts: what says so is no count of votes.
 _VOTES = 2**53
@@ -125,16 +127,17 @@ def read_examples(source: RankingSet) -> tuple[dict[str | None, list[Example]], 
     return named, dialogues
 
 
-def load_splits(source: RankingSet, *, seed: int = 0) -> Splits:
+def load_splits(source: RankingSet, *, seed: int = 0, needed: Collection[str] = (TRAIN, DEV, TEST)) -> Splits:
     """All of a ranking set, in memory: equal texts are held once.
 
     A set without splits is divided 80/10/10 by prompt, seeded, as ``corpus split --by prompt`` would: contexts of equal turns or
-    of one dialogue are never on two sides. Where there is a test split but no dev split, a tenth of train becomes dev, likewise.
+    of one dialogue, or on one question, are never on two sides. Where there is a test split but no dev split, a tenth of train
+    becomes dev, likewise.
 
     Raises
     ------
     InputError
-        There is no context, or a split that is needed is empty.
+        There is no context, or a split that is ``needed`` is empty.
     """
     named, dialogues = read_examples(source)
     how = "as the set says"
@@ -151,7 +154,7 @@ def load_splits(source: RankingSet, *, seed: int = 0) -> Splits:
         how += f"; {other:,} contexts of no split or another one are left out"
     splits = Splits(named.get(TRAIN, []), named.get(DEV, []), named.get(TEST, []), how)
     for name, examples in zip((TRAIN, DEV, TEST), splits, strict=False):
-        if not examples:
+        if name in needed and not examples:
             raise InputError(
                 f"has no context in the split {name} ({how})",
                 where=source.path,
@@ -174,7 +177,7 @@ def _divided(
 
 
 def group_numbers(examples: Sequence[Example], dialogues: Mapping[str, str | None]) -> list[int]:
-    """A number for each example, equal for those that stay together: of one dialogue, or of equal turns."""
+    """A number for each example, equal for those that stay together: of one dialogue, of equal turns, of one long first turn."""
     parent = list(range(len(examples)))
 
     def root(number: int) -> int:
@@ -191,7 +194,10 @@ def group_numbers(examples: Sequence[Example], dialogues: Mapping[str, str | Non
 
 
 def _keys(example: Example, dialogue: str | None) -> Iterator[object]:
-    yield ("turns", tuple(" ".join(turn.text.lower().split()) for turn in example.turns))
+    turns = tuple(" ".join(turn.text.lower().split()) for turn in example.turns)
+    yield ("turns", turns)
+    if turns and len(turns[0]) >= _A_QUESTION:
+        yield ("question", turns[0])
     if dialogue is not None:
         yield ("dialogue", dialogue)
 

@@ -142,7 +142,7 @@ def train_ranker(
         with RankingSet(source, check_digests=True) as opened:
             manifest.inputs = [digest_of_path(Path(source))]
             manifest.licence, manifest.citation = opened.manifest.licence, opened.manifest.citation
-            splits = load_splits(opened, seed=options.split_seed)
+            splits = load_splits(opened, seed=options.split_seed, needed=("train", "dev"))
         cut = default_tuning_cut(splits) if options.cut is None else options.cut
         run = _fit_run(splits, cut, options, trained or {}, progress)
         ranker.fit(splits.train, splits.dev, run)

@@ -145,7 +145,9 @@ def fit_task(task: Task, splits: Splits, tell: Progress) -> None:
     ranker.fit(splits.train, splits.dev, run)
     seconds = time.perf_counter() - began
     with create(task.fit_directory, Manifest(FIT, seed=task.seed), overwrite=True) as draft:
-        save_ranker(ranker, draft.directory / MODEL, Manifest("ranker", seed=task.seed, details={"wording": task.wording}))
+        save_ranker(
+            ranker, draft.directory / MODEL, Manifest("ranker", seed=task.seed, details={"wording": task.wording})
+        )
         size = sum(file.stat().st_size for file in (draft.directory / MODEL).rglob("*") if file.is_file())
         cost = {"seconds": seconds, "bytes": size, "memory_before": before, "memory": _memory(), "gpu": _gpu_memory()}
         write_json(draft.directory / "cost.json", cost)
