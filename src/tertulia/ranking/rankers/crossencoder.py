@@ -18,7 +18,7 @@ from tertulia.ranking.listwise import teaching
 from tertulia.ranking.model import read_head, write_head
 from tertulia.ranking.ranker import FitRun, Setting, chosen_settings
 from tertulia.ranking.rankers.pair_tokens import PairTokens
-from tertulia.ranking.rankers.pair_transformer import PairTransformer
+from tertulia.ranking.rankers.pair_transformer import PairTransformer, distinct_pairs
 from tertulia.ranking.tuning import combinations
 
 if TYPE_CHECKING:
@@ -202,7 +202,8 @@ def _step(
             _drawn(example, target, settings["candidates"], random) for example, target in batch[start : start + size]
         ]
         pairs = [pair for texts, example, _ in part for pair in network.tokens.pairs(network.wording, example, texts)]
-        scores = network.forward(pairs)
+        distinct, places = distinct_pairs(pairs)
+        scores = network.forward(distinct)[places]
         ends = np.cumsum([len(target) for _, _, target in part])[:-1].tolist()
         loss = torch.zeros((), device=scores.device)
         for values, (_, _, target) in zip(torch.tensor_split(scores, ends), part, strict=True):

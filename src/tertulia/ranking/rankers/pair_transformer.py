@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tertulia.ranking.examples import Example
     from tertulia.ranking.wording import Wording
 
-__all__ = ["PairTransformer"]
+__all__ = ["PairTransformer", "distinct_pairs"]
 
 Pair = tuple[Sequence[int], Sequence[int]]
 """The numbers of the tokens of a prompt and a response, and their types."""
@@ -59,10 +59,7 @@ class PairTransformer:
         import torch
 
         pairs = [pair for example in examples for pair in self.tokens.pairs(self.wording, example, example.texts)]
-        # Equal pairs are one, so that equal responses have equal scores whatever batch they would have come into.
-        numbers: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
-        places = [numbers.setdefault((tuple(ids), tuple(types)), len(numbers)) for ids, types in pairs]
-        distinct = list(numbers)
+        distinct, places = distinct_pairs(pairs)
         found = np.zeros(len(distinct))
         tokens = _TOKENS_GPU if self.device.type == "cuda" else _TOKENS
         self.model.eval()
@@ -98,6 +95,13 @@ class PairTransformer:
         model = _empty_model(directory)
         fill(model, read_tensors(directory / _WEIGHTS), directory / _WEIGHTS)
         return cls(model.eval(), tokens, wording, device_of("auto"))
+
+
+def distinct_pairs(pairs: Sequence[Pair]) -> tuple[list[Pair], list[int]]:
+    """The pairs, equal ones once, and the place of each there: equal responses get equal scores, and cost once."""
+    numbers: dict[Pair, int] = {}
+    places = [numbers.setdefault((tuple(ids), tuple(types)), len(numbers)) for ids, types in pairs]
+    return list(numbers), places
 
 
 def _by_length(pairs: Sequence[Pair], tokens: int) -> Iterator[list[int]]:
