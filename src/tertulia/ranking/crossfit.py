@@ -123,8 +123,10 @@ def out_of_fold(
     from tertulia.ranking.features.borrowed import without_borrowed
 
     scores: list[NDArray[np.float64]] = [np.zeros(0)] * len(train)
-    alone = replace(run, trials=1)
-    for fold in np.unique(folds).tolist():
+    # One after the other they would count the same stages again and again.
+    alone = replace(run, trials=1, progress=lambda _stage, _done, _total: None)
+    numbers = np.unique(folds).tolist()
+    for fold in numbers:
         held_out = np.flatnonzero(folds == fold).tolist()
         ranker = make()
         left_out = [train[place] for place in held_out]
@@ -132,4 +134,5 @@ def out_of_fold(
         ranker.fit(without_borrowed(others, left_out), dev, alone)
         for place, values in zip(held_out, ranker.score(left_out), strict=True):
             scores[place] = values
+        run.progress("folds", 1, len(numbers))
     return scores

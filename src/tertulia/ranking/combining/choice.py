@@ -113,7 +113,7 @@ def fit_way(way: str, inputs: Inputs, labels: Labels, effort: Effort) -> dict[st
 
 
 _MEMBER = "member:"
-_FEWEST, _MOST, _FEW = 3, 4, 1_000
+_FEWEST, _MOST = 3, 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,17 +196,16 @@ def choose(material: Material, inputs: Inputs, labels: Labels, combine: str, run
 def mixed(material: Material, trials: Sequence[Trial]) -> tuple[list[Trial], float]:
     """Trials whose mean does best on contexts that were left out: the best one, and others as long as each makes it better.
 
-    Ensemble selection after Caruana et al. (2004). Of few contexts three at least are taken: the best one is then the best by
-    chance, and their mean is not as bad as an unlucky choice.
+    Ensemble selection after Caruana et al. (2004). Three at least are taken: of few contexts the best one is the best by chance,
+    and their mean is not as bad as an unlucky choice.
     """
-    fewest = _FEWEST if len(material.examples) < _FEW else 1
     chosen = [max(trials, key=lambda trial: trial.quality)]
     quality = chosen[0].quality
     while len(chosen) < min(_MOST, len(trials)):
         others = [trial for trial in trials if trial not in chosen]
         together = [material.overall(_mixture(material, [*chosen, other])) for other in others]
         best = max(range(len(others)), key=together.__getitem__)
-        if together[best] <= quality and len(chosen) >= fewest:
+        if together[best] <= quality and len(chosen) >= _FEWEST:
             break
         chosen.append(others[best])
         quality = together[best]

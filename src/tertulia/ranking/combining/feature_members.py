@@ -76,11 +76,13 @@ def out_of_fold_by_features(
     """Scores of every train example by a ranker of features with these settings that was fitted on the other folds."""
     offsets = offsets_of(np.array([len(example) for example in train], dtype=np.int64))
     scores = np.zeros(int(offsets[-1]))
-    for fold in np.unique(folds).tolist():
+    numbers = np.unique(folds).tolist()
+    for fold in numbers:
         others = np.flatnonzero(folds != fold)
         learned = [train[place] for place in others.tolist()]
         matrix = table.train[rows_of(offsets, others)]
         predict = FEATURE_MEMBERS[name](_Learned(matrix, learned, table.dev, dev, settings, run))
         rows = rows_of(offsets, np.flatnonzero(folds == fold))
         scores[rows] = predict(table.train[rows])
+        run.progress("folds", 1, len(numbers))
     return divided(scores, train)

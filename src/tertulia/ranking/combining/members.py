@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -118,9 +118,9 @@ def fit_members(
     from features alone takes those of ``table`` in the folds, if there is one.
     """
     for name in names:
-        run.progress(f"member {name}", 0, None)
+        run.progress(name, 0, None)
         try:
-            yield _fitted(name, train, dev, run, slow_folds if name in SLOW else folds, table)
+            yield _fitted(name, train, dev, _told(run, name), slow_folds if name in SLOW else folds, table)
         except TertuliaError as error:
             if strict:
                 raise
@@ -130,6 +130,15 @@ def fit_members(
             if strict:
                 raise
             yield name, f"{type(error).__name__}: {error}"
+
+
+def _told(run: FitRun, name: str) -> FitRun:
+    """The same, but that stages have the member's name before them; of those that it may go through again no total is told."""
+
+    def progress(stage: str, done: int, total: int | None) -> None:
+        run.progress(f"{name}: {stage}", done, total if stage == "folds" else None)
+
+    return replace(run, progress=progress)
 
 
 def _fitted(
