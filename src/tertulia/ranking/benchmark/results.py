@@ -29,7 +29,7 @@ _DRAWS = 100
 
 @dataclass(frozen=True)
 class Cost:
-    """What a fit and the scoring after it took: seconds, bytes. ``gpu`` is memory of a GPU, 0 where none was used."""
+    """What a fit and the scoring after it took: seconds of the clock and of the processor, bytes; ``gpu`` is memory of a GPU."""
 
     seed: int
     fit_seconds: float
@@ -39,6 +39,8 @@ class Cost:
     score_memory: int
     model_bytes: int
     gpu: int
+    fit_processor: float = 0.0
+    microseconds_processor: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """By the names of ``costs.csv``."""
@@ -46,6 +48,8 @@ class Cost:
             "seed": self.seed,
             "fit_seconds": self.fit_seconds,
             "microseconds_a_candidate": self.microseconds,
+            "fit_processor_seconds": self.fit_processor,
+            "processor_microseconds_a_candidate": self.microseconds_processor,
             "candidates": self.candidates,
             "fit_memory_bytes": self.fit_memory,
             "score_memory_bytes": self.score_memory,
@@ -134,6 +138,8 @@ def _cost(tasks: Sequence[Task]) -> Cost:
         max(int(each["memory"]) for each in scorings),
         max(int(each["bytes"]) for each in fits),
         max(int(each["gpu"]) for each in [*fits, *scorings]),
+        sum(float(each["processor"]) for each in fits) / len(fits),
+        sum(float(each["processor"]) for each in scorings) * 1e6 / max(1, candidates),
     )
 
 

@@ -22,7 +22,7 @@ from tertulia.ranking.registry import RANKERS
 __all__ = ["Task", "digest_of_model", "source_digest"]
 
 # Raised when what is kept changes its form.
-_FORM = 1
+_FORM = 2
 
 
 @dataclass(frozen=True)

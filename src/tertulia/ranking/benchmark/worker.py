@@ -141,15 +141,15 @@ def fit_task(task: Task, splits: Splits, tell: Progress) -> None:
         progress=tell,
     )
     before = _memory()
-    began = time.perf_counter()
+    began = _clocks()
     ranker.fit(splits.train, splits.dev, run)
-    seconds = time.perf_counter() - began
+    seconds, processor = _since(began)
     with create(task.fit_directory, Manifest(FIT, seed=task.seed), overwrite=True) as draft:
         save_ranker(
             ranker, draft.directory / MODEL, Manifest("ranker", seed=task.seed, details={"wording": task.wording})
         )
         size = sum(file.stat().st_size for file in (draft.directory / MODEL).rglob("*") if file.is_file())
-        cost = {"seconds": seconds, "bytes": size, "memory_before": before, "memory": _memory(), "gpu": _gpu_memory()}
+        cost = {"seconds": seconds, "processor": processor, "bytes": size, "memory_before": before, **_memories()}
         write_json(draft.directory / "cost.json", cost)
         write_json(draft.directory / "report.json", {"settings": ranker.settings, "report": ranker.report()})
 
@@ -165,19 +165,22 @@ def score_task(task: Task, splits: Splits, tell: Progress) -> None:
     for _ in ranker.score(protocol.hidden(splits.test[:1])):
         pass
     gathered, candidates = protocol.gatherer(), 0
-    spent = 0.0
+    spent = processor = 0.0
     asked = protocol.hidden(splits.test)
     scored = iter(ranker.score(asked))
     for example in splits.test:
-        began = time.perf_counter()
+        began = _clocks()
         try:
             scores = next(scored)
         except StopIteration:
             raise InputError(f"the ranker {task.system!r} gave no scores for the context {example.id!r}") from None
-        spent += time.perf_counter() - began
+        took = _since(began)
+        spent, processor = spent + took[0], processor + took[1]
         candidates += gathered.take(example, _checked(task.system, example.id, scores))
         tell("scoring", 1, len(splits.test))
-    cost = {"seconds": spent, "candidates": candidates, "memory": _memory(), "gpu": _gpu_memory()}
+    if next(scored, None) is not None:
+        raise InputError(f"the ranker {task.system!r} gave scores for more than {len(splits.test)} contexts")
+    cost = {"seconds": spent, "processor": processor, "candidates": candidates, **_memories()}
     with create(task.scores_directory, Manifest(SCORES, seed=task.seed), overwrite=True) as draft:
         write_arrays(draft.directory / "scores.npz", gathered.arrays())
         write_json(draft.directory / "cost.json", cost)
@@ -192,6 +195,20 @@ def _checked(system: str, context: str, scores: Any) -> Any:
             f"the ranker {system!r} gave the context {context!r} scores that are not all finite numbers in a row"
         )
     return found.astype(np.float64)
+
+
+def _clocks() -> tuple[float, float]:
+    return time.perf_counter(), time.process_time()
+
+
+def _since(began: tuple[float, float]) -> tuple[float, float]:
+    """Seconds of the clock, and of the processor: these hold where other programs run beside."""
+    now = _clocks()
+    return now[0] - began[0], now[1] - began[1]
+
+
+def _memories() -> dict[str, int]:
+    return {"memory": _memory(), "gpu": _gpu_memory()}
 
 
 def _memory() -> int:
