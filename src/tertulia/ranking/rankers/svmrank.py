@@ -62,11 +62,17 @@ class SvmRank:
     supervised: ClassVar[bool] = True
     known_settings: ClassVar[Mapping[str, Setting]] = {
         "c": Setting(
-            0.003,
+            0.001,
             "how much a pair in the wrong order costs, of 20,000 pairs; of fewer it is as much less",
-            tried=(0.003, 0.0003, 0.03, 0.3),
+            tried=(0.001, 0.0001, 0.01, 0.1),
             low=1e-9,
             high=1e6,
+        ),
+        "weight": Setting(
+            "equal",
+            "what a pair counts: all the same, or as much as the one is better than the other",
+            tried=("equal", "gap"),
+            choices=("equal", "gap"),
         ),
         "pairs": Setting(200_000, "pairs to learn from at most, drawn by chance", low=1, high=100_000_000),
         "embeddings": Setting(True, "whether cosines of the run's sentence model, if it names one, are features"),
@@ -85,19 +91,22 @@ class SvmRank:
         pairs = drawn_pairs(train, self.settings["pairs"], run.seed)
         features = FeatureSet.fit(train, run, embeddings=self.settings["embeddings"])
         matrix, dev_matrix = features.train_matrix(train, run), features.matrix(dev)
-        fitted: dict[float, Linear] = {}
+        fitted: dict[tuple[float, str], Linear] = {}
+        alike = pairs._replace(gap=np.ones(len(pairs.gap)))
 
         def score(settings: Mapping[str, Any]) -> list[NDArray[np.float64]]:
-            if settings["c"] not in fitted:
+            key = settings["c"], settings["weight"]
+            if key not in fitted:
                 run.progress("support vector machine", 1, None)
                 cost = settings["c"] * len(pairs.gap) / _USUAL
-                fitted[settings["c"]] = fitted_weights(matrix, pairs, cost, run.seed)
-            return divided(fitted[settings["c"]].predict(dev_matrix), dev)
+                material = pairs if settings["weight"] == "gap" else alike
+                fitted[key] = fitted_weights(matrix, material, cost, run.seed)
+            return divided(fitted[key].predict(dev_matrix), dev)
 
         tried = combinations(self.known_settings, run.trials, run.seed, start=self.settings, fixed=self._fixed)
         tuned = best_on_dev(tried, score, dev, run)
         self.settings = tuned.settings
-        self._features, self._linear = features, fitted[self.settings["c"]]
+        self._features, self._linear = features, fitted[self.settings["c"], self.settings["weight"]]
         importance = []
         if dev and self.settings["shuffles"]:
             run.progress("importance of features", 0, None)
