@@ -50,7 +50,7 @@ PAIR_SETTINGS: Mapping[str, Setting] = {
     "least_frequent": Setting(2, "a word has a vector of its own from so many occurrences in train", low=1, high=1_000_000),
     "vocabulary": Setting(50_000, "at most so many words", low=0, high=5_000_000),
     "vectors": Setting("ppmi", "word vectors begin: ppmi of train's texts, or random", choices=("ppmi", "random")),
-    "learn_vectors": Setting(True, "whether word vectors are learned further"),
+    "learn_vectors": Setting(True, "whether word vectors are learned further", tried=(True, False)),
     "weigh_votes": Setting(False, "relevance that is surer counts more: by one over its deviation"),
 }  # fmt: skip
 _BUCKETS = 100
