@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tertulia.encoders.sentence import open_encoder
 from tertulia.errors import ArtefactError, InputError
 from tertulia.ranking.features import LEARNED_PARTS, RELATIVE, FeatureSet
 from tertulia.ranking.features.table import PAIR_FEATURES
@@ -107,3 +108,20 @@ def test_very_long_texts_are_read() -> None:
     run = made_run()
     long = [example(str(n), "word " * 3_000, [f"ask{n} " * 3_000, "?" * 9_000, "\x00"], [5, 1, 2]) for n in range(3)]
     assert np.isfinite(FeatureSet.fit(long, run).train_matrix(long, run)).all()
+
+
+def test_cosines_of_embeddings_where_a_run_names_a_model(tmp_path) -> None:
+    run = made_run(sentence_model="minilm")
+    turns = ["do you like dogs", "not much", "which pets do you have"]
+    train = [example("1", turns, ["a cat and two kittens", "the train leaves at nine"], [5, 1])]
+    features = FeatureSet.fit(train, run)
+    matrix = features.train_matrix(train, run)
+    vectors = open_encoder("minilm").encode([*turns, *train[0].texts]).astype(np.float64)
+    mean = 0.25 * vectors[0] + 0.5 * vectors[1] + vectors[2]
+    sides = np.stack([vectors[2], mean / np.linalg.norm(mean), vectors[1]])
+    first = features.plain.index("embedding_cosine")
+    assert matrix[:, first : first + 3] == pytest.approx(vectors[3:] @ sides.T, abs=1e-6)
+    assert matrix[0, first] > matrix[1, first]
+    features.save(tmp_path)
+    np.testing.assert_array_equal(FeatureSet.load(tmp_path).matrix(train), features.matrix(train))
+    assert "embedding_cosine" not in FeatureSet.fit(train, run, embeddings=False).plain

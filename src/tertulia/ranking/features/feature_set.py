@@ -44,6 +44,7 @@ RELATIVE = " (relative)"
 
 _FOLDS = 5
 _CHUNK = 128
+_LARGEST = 1e6
 _LEXICON = "lexicon.json"
 _PARTS = "features.npz"
 _EMBEDDED = "embedded"
@@ -194,8 +195,9 @@ class FeatureSet:
         plain = np.array(rows, dtype=np.float64).reshape(-1, len(functions))
         embedded = [] if self.sentences is None else [self.sentences.columns(read)]
         columns = np.hstack([plain, *(part.columns(read, own=own) for part in parts), *embedded])
-        # Text can be made such that a count overflows what a feature expects; a column of it must not stop a benchmark.
-        np.nan_to_num(columns, copy=False, nan=0.0, posinf=1e6, neginf=-1e6)
+        # Nothing reads a number as large as this, and a file that was tampered with must not make a score that is none.
+        np.nan_to_num(columns, copy=False, nan=0.0, posinf=_LARGEST, neginf=-_LARGEST)
+        columns = columns.clip(-_LARGEST, _LARGEST)
         sizes = [len(example) for example in examples]
         both = np.hstack([columns, relative(columns, sizes)]).astype(np.float32)
         return np.split(both, np.cumsum(sizes)[:-1]) if sizes else []

@@ -145,7 +145,7 @@ class Lexicon:
         try:
             documents, mean_words = value["documents"], float(value["mean_words"])
             words, grams = value["words"], value["grams"]
-            whole = isinstance(documents, int) and 0 <= documents < 2**40 and math.isfinite(mean_words)
+            whole = isinstance(documents, int) and 0 <= documents < 2**40 and 0 <= mean_words < math.inf
             if not whole or not all(_are_counts(counts, documents) for counts in (words, grams)):
                 raise ValueError("counts that are none")
             return cls(Wording.from_json(value["wording"]), documents, mean_words, words, grams)

@@ -64,7 +64,7 @@ class SvmRank:
         "c": Setting(
             0.001,
             "how much a pair in the wrong order costs, of 20,000 pairs; of fewer it is as much less",
-            tried=(0.001, 0.0001, 0.01, 0.1),
+            tried=(0.001, 0.0002, 0.005, 0.02),
             low=1e-9,
             high=1e6,
         ),
