@@ -123,7 +123,7 @@ class FeatureSet:
         found = np.zeros((starts[-1], len(self.names)), dtype=np.float32)
         quiet = replace(run, progress=lambda _stage, _done, _total: None)
         for fold in range(int(folds.max(initial=-1)) + 1):
-            run.progress("features: folds", fold, int(folds.max()) + 1)
+            run.progress("features of train, by fold", int(fold > 0), int(folds.max()) + 1)
             places = np.flatnonzero(folds == fold).tolist()
             ours = [train[place] for place in places]
             parts = list(self.parts)
@@ -136,6 +136,7 @@ class FeatureSet:
                 chunk = self._chunk(ours[first : first + _CHUNK], reader, parts, own=True)
                 for place, values in zip(places[first : first + _CHUNK], chunk, strict=True):
                     found[starts[place] : starts[place + 1]] = values
+        run.progress("features of train, by fold", 1, int(folds.max(initial=0)) + 1)
         return found
 
     def save(self, directory: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -13,7 +14,7 @@ from tertulia.ranking.features import FeatureSet
 from tertulia.ranking.importance import permutation_importance
 from tertulia.ranking.lambdamart import LambdaMart, Trees
 from tertulia.ranking.model import read_arrays, read_head, write_arrays, write_head
-from tertulia.ranking.ranker import FitRun, Setting, chosen_settings
+from tertulia.ranking.ranker import FitRun, Progress, Setting, chosen_settings
 from tertulia.ranking.tuning import combinations
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class Gbdt:
         matrix, dev_matrix = features.train_matrix(train, run), features.matrix(dev)
         fitted: list[tuple[float, dict[str, Any], LambdaMart]] = []
         tried = combinations(self.known_settings, run.trials, run.seed, start=self.settings, fixed=self._fixed)
-        for settings in tried:
+        for trial, settings in enumerate(tried, 1):
+            stage = f"trial {trial} of {len(tried)}"
             options = {name: value for name, value in settings.items() if name not in ("shuffles", "embeddings")}
             model = LambdaMart.fit(
                 matrix,
@@ -70,7 +72,7 @@ class Gbdt:
                 **options,
                 seed=run.seed,
                 workers=run.workers,
-                progress=run.progress,
+                progress=partial(_told, run.progress, stage),
             )
             fitted.append((model.quality or 0.0, settings, model))
         quality, self.settings, model = max(fitted, key=lambda one: one[0])
@@ -124,3 +126,7 @@ class Gbdt:
     def report(self) -> dict[str, Any]:
         """What was chosen on dev, and the importance of each feature there."""
         return self._report
+
+
+def _told(progress: Progress, trial: str, stage: str, done: int, total: int | None) -> None:
+    progress(f"{stage}, {trial}", done, total)
