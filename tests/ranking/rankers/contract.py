@@ -169,7 +169,7 @@ def _same(wanted: Scores, found: Scores, close: float, when: str) -> None:
     assert len(wanted) == len(found)
     for one, other in zip(wanted, found, strict=True):
         if close:
-            np.testing.assert_allclose(other, one, rtol=0, atol=close * max(1.0, *np.abs(one)), err_msg=when)
+            np.testing.assert_allclose(other, one, rtol=0, atol=close * max([1.0, *np.abs(one).tolist()]), err_msg=when)
         else:
             np.testing.assert_array_equal(other, one, err_msg=when)
 
