@@ -7,16 +7,17 @@
 The data is read from ``TERTULIA_DATA`` (by default ../shared/data). Sets:
 
     xiaomi                  1,600 Chinese queries with voted replies, in 10 folds
-    predictive_engagement   299 English queries with six replies each, one grade a reply, in 10 folds
-    usr_topicalchat         60 English contexts with six responses each, mean grades, in 10 folds
-    tencent                 the 408 lines of the human-rated corpus that are public, in 10 folds
-    beer                    MANtIS-style: contexts of the beer dump, the true response and 10 BM25 negatives, in 10 folds
+    predictive_engagement   299 English queries with two replies each, three grades a reply, in 5 folds
+    usr_topicalchat         60 English contexts with six responses each, mean grades, in 5 folds
+    tencent                 the 408 lines of the human-rated corpus that are public, in 5 folds
+    beer                    MANtIS-style: contexts of the beer dump, the true response and 10 BM25 negatives, in 5 folds
     self_dialogue           1 true response and 9 BM25 negatives, split by worker: 6,000 / 600 / 1,500 contexts
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import shlex
@@ -75,6 +76,19 @@ def _rated(name: str, *words: str) -> Callable[[Commands], None]:
     return make
 
 
+def _engagement(commands: Commands) -> None:
+    """The file has a row for each grade: the three of a reply become one line of the form for several raters."""
+    source = RATED / "predictive_engagement" / "Eng_Scores_queries_gen_gtruth_replies.csv"
+    grades: dict[tuple[str, str], list[str]] = {}
+    with source.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            grades.setdefault((row["query"], row["response"]), []).append(row["human_score"])
+    lines = ["\t".join([query, response, *given]) + "\n" for (query, response), given in grades.items()]
+    (commands.folder / "three-raters.tsv").write_text("".join(lines), encoding="utf-8")
+    commands.once("three-raters", "corpus", "import", "rated-tsv", "three-raters.tsv", "--option", "group=all")
+    commands.once("predictive_engagement", "ranking", "ratings", "three-raters", "--gap", "inf", "--scale", "1,2,3,4,5")
+
+
 def _beer(commands: Commands) -> None:
     dump = DATA / "stackexchange" / "beer_20200531"
     criteria = "two-users,two-utterances-each"
@@ -91,7 +105,7 @@ def _self_dialogues(commands: Commands) -> None:
     commands.once("self_dialogue", "corpus", "merge", *(f"contexts-{split}" for split in PARTS))
 
 
-FOLDS = ("--folds", "10", "--trials", "4")
+FOLDS = ("--folds", "5", "--trials", "4")
 SUBJECTS = [
     Subject(
         "self_dialogue",
@@ -106,19 +120,13 @@ SUBJECTS = [
         "Xiaomi, NLPCC 2023",
         "Chinese queries to a voice assistant; relevance (likes + 1) / (likes + dislikes + 2).",
         _rated("xiaomi", "xiaomi", str(RATED / "xiaomi_nlpcc2023" / "datasets_dev_1600.jsonl")),
-        FOLDS,
+        ("--folds", "10", "--trials", "4"),
     ),
     Subject(
         "predictive_engagement",
         "Predictive engagement",
-        "English queries, six replies each (generated and human), one grade from 1 to 5 a reply.",
-        _rated(
-            "predictive_engagement",
-            "rated-tsv",
-            str(RATED / "predictive_engagement" / "Eng_Scores_queries_gen_gtruth_replies.csv"),
-            "--columns",
-            "prompt=query,response=response,rating=human_score",
-        ),
+        "English queries, two replies each (one generated, one human), the mean of three people's grades from 1 to 5.",
+        _engagement,
         FOLDS,
     ),
     Subject(
@@ -210,8 +218,6 @@ What was to be shown, at the strictest cut, by MAP:
 
 def _verdict(subject: Subject, results: Path, manifest: dict[str, Any]) -> str:
     """One row: which supervised ranker beats BM25 with what p, and whether the ensemble is the best or tied for it."""
-    import csv
-
     with (results / "table.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["kind"] == "MAP"]
     strictest = max(float(row["cut"]) for row in rows)

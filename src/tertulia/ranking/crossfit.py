@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tertulia.errors import InputError
+from tertulia.ranking.grouping import folded_turns, group_numbers, question_of
 from tertulia.ranking.negatives import seed_of
 
 if TYPE_CHECKING:
@@ -32,30 +33,18 @@ _BEGINNING = 3
 def prompt_groups(examples: Sequence[Example]) -> NDArray[np.int64]:
     """A number for each example (shape: examples), equal for those that must stay together.
 
-    These are: equal turns, but for case and white space; and contexts of one dialogue, which begin with the same three turns or,
-    where contexts were cut to their last turns, have two turns in a row in common and the same id but for what follows its last
-    hyphen (``ranking build`` names a context ``{dialogue id}-{position}``).
+    These are: equal turns, but for case and white space; contexts on one question (an equal, long first turn); and contexts of one
+    dialogue, which begin with the same three turns or, where contexts were cut to their last turns, have two turns in a row in
+    common and the same id but for what follows its last hyphen (``ranking build`` names a context ``{dialogue id}-{position}``).
     """
-    parent = list(range(len(examples)))
-
-    def root(number: int) -> int:
-        while parent[number] != number:
-            parent[number] = parent[parent[number]]
-            number = parent[number]
-        return number
-
-    seen: dict[object, int] = {}
-    for number, example in enumerate(examples):
-        for key in _keys(example):
-            one, other = root(number), root(seen.setdefault(key, number))
-            # The smaller number stays, so that a chain does not depend on the order of keys.
-            parent[max(one, other)] = min(one, other)
-    return np.fromiter((root(number) for number in range(len(examples))), np.int64, len(examples))
+    return np.array(group_numbers(_keys(example) for example in examples), dtype=np.int64)
 
 
-def _keys(example: Example) -> Iterator[object]:
-    turns = tuple(" ".join(turn.text.lower().split()) for turn in example.turns)
+def _keys(example: Example) -> Iterator[tuple[str, ...]]:
+    turns = folded_turns(turn.text for turn in example.turns)
     yield turns
+    if (question := question_of(turns)) is not None:
+        yield "question", question
     if len(turns) > _BEGINNING:
         yield turns[:_BEGINNING]
     dialogue = example.id.rpartition("-")[0]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tertulia.ranking.examples import Example
     from tertulia.ranking.runs import Run
 
-__all__ = ["DEFAULT_MEASURES", "Evaluation", "default_measures", "evaluate", "measures_of"]
+__all__ = ["DEFAULT_MEASURES", "Evaluation", "count_undecided", "default_measures", "evaluate", "measures_of"]
 
 DEFAULT_MEASURES = ("P@1", "MAP", "MRR", "nDCG@10")
 """What is computed unless other measures are named: the first three at each cut, the last on relevance as it is."""
@@ -123,7 +123,7 @@ def evaluate(examples: Iterable[Example], runs: Mapping[str, Run], measures: Seq
     for row, (system, run) in enumerate(runs.items()):
         result[row] = values(measures, relevances, (run.get(name) for name in ids), _ties(ids, relevances))
         unanswered[system] = _unanswered(run, ids)
-    undecided = np.array([_undecided(measure, relevances) for measure in measures], dtype=np.int64)
+    undecided = np.array([count_undecided(measure, relevances) for measure in measures], dtype=np.int64)
     return Evaluation(tuple(runs), tuple(measures), tuple(ids), result, undecided, unanswered)
 
 
@@ -143,7 +143,8 @@ def _unanswered(run: Run, ids: Iterable[str]) -> tuple[int, int]:
     return contexts, candidates
 
 
-def _undecided(measure: Measure, relevances: Iterable[NDArray[np.float64]]) -> int:
+def count_undecided(measure: Measure, relevances: Iterable[NDArray[np.float64]]) -> int:
+    """Of how many contexts all candidates are positive (equally relevant, without a cut): they say nothing of an order."""
     count = 0
     for relevance in relevances:
         if measure.cut is None:

@@ -13,6 +13,7 @@ import numpy as np
 from tertulia.corpus.model import Candidate, RankingRecord, Turn
 from tertulia.corpus.parts.splitting import DEFAULT_FRACTIONS, assign, targets
 from tertulia.errors import InputError
+from tertulia.ranking.grouping import folded_turns, group_numbers, question_of
 from tertulia.ranking.votes import vote_relevance
 
 if TYPE_CHECKING:
@@ -22,10 +23,8 @@ if TYPE_CHECKING:
 
     from tertulia.corpus.ranking_set import RankingSet
 
-__all__ = ["Example", "Splits", "example_of", "group_numbers", "load_splits", "order_key", "read_examples"]
+__all__ = ["Example", "Splits", "belonging", "example_of", "load_splits", "order_key", "read_examples"]
 
-# Dialogues that open with the same text of so many characters are about one question; a shorter one may be a greeting.
-_A_QUESTION = 40
 TRAIN, DEV, TEST = "train", "dev", "test"
 # So many votes nobody casts: what says so is no count of votes.
 _VOTES = 2**53
@@ -167,7 +166,7 @@ def _divided(
     examples: list[Example], dialogues: Mapping[str, str | None], fractions: Mapping[str, float], seed: int
 ) -> dict[str | None, list[Example]]:
     wanted = targets(len(examples), fractions=fractions, counts=None)
-    groups = np.array(group_numbers(examples, dialogues), dtype=np.int64)
+    groups = np.array(belonging(examples, dialogues), dtype=np.int64)
     order = np.array([order_key(seed, example.id) for example in examples], dtype=np.uint64)
     assigned = assign(groups, order, list(wanted.values()), in_order=False) if examples else groups
     return {
@@ -176,30 +175,18 @@ def _divided(
     }
 
 
-def group_numbers(examples: Sequence[Example], dialogues: Mapping[str, str | None]) -> list[int]:
-    """A number for each example, equal for those that stay together: of one dialogue, of equal turns, of one long first turn."""
-    parent = list(range(len(examples)))
-
-    def root(number: int) -> int:
-        while parent[number] != number:
-            parent[number] = parent[parent[number]]
-            number = parent[number]
-        return number
-
-    seen: dict[object, int] = {}
-    for number, example in enumerate(examples):
-        for key in _keys(example, dialogues.get(example.id)):
-            parent[root(number)] = root(seen.setdefault(key, number))
-    return [root(number) for number in range(len(examples))]
+def belonging(examples: Sequence[Example], dialogues: Mapping[str, str | None]) -> list[int]:
+    """A number for each example, equal for those that stay together: of one dialogue, of equal turns, on one question."""
+    return group_numbers(_keys(example, dialogues.get(example.id)) for example in examples)
 
 
-def _keys(example: Example, dialogue: str | None) -> Iterator[object]:
-    turns = tuple(" ".join(turn.text.lower().split()) for turn in example.turns)
-    yield ("turns", turns)
-    if turns and len(turns[0]) >= _A_QUESTION:
-        yield ("question", turns[0])
+def _keys(example: Example, dialogue: str | None) -> Iterator[tuple[str, object]]:
+    turns = folded_turns(turn.text for turn in example.turns)
+    yield "turns", turns
+    if (question := question_of(turns)) is not None:
+        yield "question", question
     if dialogue is not None:
-        yield ("dialogue", dialogue)
+        yield "dialogue", dialogue
 
 
 def order_key(seed: int, name: str) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tertulia.corpus.parts.splitting import assign
 from tertulia.errors import InputError, UsageError
-from tertulia.ranking.examples import Example, Splits, group_numbers, order_key, read_examples
+from tertulia.ranking.examples import Example, Splits, belonging, order_key, read_examples
 
 if TYPE_CHECKING:
     from tertulia.corpus.ranking_set import RankingSet
@@ -36,7 +36,7 @@ def load_folds(source: RankingSet, folds: int, *, seed: int = 0) -> list[Splits]
         raise UsageError(f"{folds} folds are asked for; expected at least {FEWEST_FOLDS}: one is test, one is dev")
     named, dialogues = read_examples(source)
     examples = sorted((example for part in named.values() for example in part), key=lambda example: example.id)
-    groups = np.array(group_numbers(examples, dialogues), dtype=np.int64)
+    groups = np.array(belonging(examples, dialogues), dtype=np.int64)
     order = np.array([order_key(seed, example.id) for example in examples], dtype=np.uint64)
     sizes = [len(examples) // folds + (number < len(examples) % folds) for number in range(folds)]
     parts = _parts(examples, assign(groups, order, sizes, in_order=False).tolist(), folds)

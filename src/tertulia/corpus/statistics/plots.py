@@ -16,7 +16,7 @@ from tertulia.artefact import put_in_place, work_directory
 from tertulia.corpus.statistics.figures import Figure
 from tertulia.errors import InputError, MissingExtraError, UsageError
 
-__all__ = ["KINDS", "check_target", "specification", "write_plot"]
+__all__ = ["KINDS", "check_target", "specification", "vega_converter", "write_plot"]
 
 KINDS = (".svg", ".png", ".html")
 # The version of Vega-Lite, named so that another version of vl-convert draws the same.
@@ -81,7 +81,7 @@ def write_plot(figure: Figure, title: str, path: str | Path, *, overwrite: bool 
 
 
 def _drawn(spec: dict[str, Any], kind: str) -> bytes:
-    vega = _vega()
+    vega = vega_converter()
     if kind == ".png":
         png: bytes = vega.vegalite_to_png(spec, vl_version=_VEGA_LITE, scale=_SCALE, allowed_base_urls=[])
         return png
@@ -101,7 +101,14 @@ def _renumbered(svg: str) -> str:
     return _CLIP.sub(lambda match: f"{match[1]}{numbers.setdefault(match[2], len(numbers) + 1)}", svg)
 
 
-def _vega() -> ModuleType:
+def vega_converter() -> ModuleType:
+    """What draws Vega-Lite specifications.
+
+    Raises
+    ------
+    MissingExtraError
+        The package vl-convert-python is not installed.
+    """
     try:
         import vl_convert
     except ImportError:

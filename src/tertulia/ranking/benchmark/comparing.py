@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tertulia.measures.bootstrap import percentile_interval
+from tertulia.ranking.evaluate import count_undecided
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -164,7 +165,7 @@ def compare(
         difference,
         difference_p,
         counted.astype(np.int64),
-        np.array([_undecided(measure, relevances) for measure in measures], dtype=np.int64),
+        np.array([count_undecided(measure, relevances) for measure in measures], dtype=np.int64),
         confidence,
         redrawn is not None,
     )
@@ -175,18 +176,6 @@ def _means(values: NDArray[np.float64]) -> NDArray[np.float64]:
     counted = (~np.isnan(values)).sum(axis=-1)
     means: NDArray[np.float64] = np.where(counted, np.nansum(values, axis=-1) / np.maximum(counted, 1), np.nan)
     return means
-
-
-def _undecided(measure: Measure, relevances: Sequence[NDArray[np.float64]]) -> int:
-    """Of how many contexts all candidates are positive, so that they say nothing of an order."""
-    count = 0
-    for relevance in relevances:
-        if measure.cut is None:
-            gains = np.nan_to_num(relevance)
-            count += bool(len(gains)) and bool(gains.max() > 0) and bool(gains.min() == gains.max())
-        else:
-            count += bool(len(relevance)) and bool((relevance >= measure.cut).all())
-    return count
 
 
 def replicate_means(values: NDArray[np.float64], replicates: int, seed: int | Sequence[int]) -> NDArray[np.float64]:

@@ -6,10 +6,9 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tertulia.errors import MissingExtraError
+from tertulia.corpus.statistics.plots import vega_converter
 from tertulia.ranking.benchmark.tables import cut_groups, mean_cost, spoken
 
 if TYPE_CHECKING:
@@ -43,16 +42,7 @@ def check_drawing() -> None:
     MissingExtraError
         The package vl-convert-python is not installed.
     """
-    _vega()
-
-
-def _vega() -> ModuleType:
-    try:
-        import vl_convert
-    except ImportError:
-        raise MissingExtraError("drawing plots", package="vl-convert-python", extra="full") from None
-    module: ModuleType = vl_convert
-    return module
+    vega_converter()
 
 
 def _drawn(spec: dict[str, Any]) -> str:
@@ -64,7 +54,7 @@ def _drawn(spec: dict[str, Any]) -> str:
         **spec,
         "config": _config(),
     }
-    svg: str = _vega().vegalite_to_svg(whole, vl_version=_VEGA_LITE, allowed_base_urls=[])
+    svg: str = vega_converter().vegalite_to_svg(whole, vl_version=_VEGA_LITE, allowed_base_urls=[])
     numbers: dict[str, int] = {}
     svg = _CLIP.sub(lambda match: f"{match[1]}{numbers.setdefault(match[2], len(numbers) + 1)}", svg)
     for colour, variable in _VARIABLES.items():
