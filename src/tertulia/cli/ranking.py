@@ -13,6 +13,7 @@ from tertulia.cli.options import Json, Overwrite
 from tertulia.cli.output import number, print_json, progress, remark, table
 from tertulia.cli.ranking_benchmark import benchmark
 from tertulia.cli.ranking_models import evaluate, export, run, train
+from tertulia.cli.ranking_rankers import rankers
 from tertulia.cli.ranking_ratings import RATINGS_EPILOG, ratings
 
 __all__ = ["app"]
@@ -103,6 +104,7 @@ def build(
 
 
 app.command("ratings", epilog=RATINGS_EPILOG)(ratings)
+app.command("rankers", epilog="Example: tertulia ranking rankers")(rankers)
 app.command("train", epilog="Example: tertulia ranking train bm25 hard -o bm25")(train)
 app.command("run", epilog="Example: tertulia ranking run bm25 hard -o bm25.run")(run)
 app.command("evaluate", epilog="Example: tertulia ranking evaluate bm25.run gbdt.run --set hard")(evaluate)
