@@ -20,7 +20,7 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="ranking",
-    help="Ranking sets, rankers that learn from them, and what these are worth.",
+    help="Ranking sets, rankers that learn from them, benchmarks.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
